@@ -1,0 +1,221 @@
+//! Gathers the events of one stream into an [`Answer`].
+//!
+//! The answer is whole only with a `stop_reason` and a `message_stop`: an end
+//! of the stream before that is a break, however clean the close. Events and
+//! deltas of unknown types are passed over.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use crate::answer::{Answer, StopReason, Usage};
+
+use super::wire::{Counters, Message, word};
+
+const NO_START: &str = "the stream ended before `message_start`";
+
+const BAD_JSON: &str = "an event of the stream holds invalid JSON";
+
+/// The answer of a stream, as far as it has come.
+#[derive(Debug, Default)]
+pub struct Gathering {
+    stage: Stage,
+    id: String,
+    model: String,
+    /// The text blocks by their index in the message.
+    blocks: Vec<(u64, String)>,
+    counters: Counters,
+    stop_reason: Option<String>,
+}
+
+/// How a stream failed to bring a whole answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Broken {
+    /// It ended or went wrong; what was missing.
+    Cut(&'static str),
+    /// It brought an `error` event; its data.
+    Error(Value),
+}
+
+#[derive(Debug, Default)]
+enum Stage {
+    /// Nothing that counts has come.
+    #[default]
+    Empty,
+    /// `message_start` has come.
+    Begun,
+    /// `message_stop` has come.
+    Stopped,
+    /// Nothing further counts.
+    Broken(Broken),
+}
+
+/// Every field of the known events; none of them is in all.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Event<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    index: Option<u64>,
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    content_block: Option<Delta<'a>>,
+    // Boxed, because almost every event is a delta and has neither.
+    message: Option<Box<Message>>,
+    usage: Option<Box<Counters>>,
+    error: Option<IgnoredAny>,
+}
+
+/// A delta, or the beginning of a block: of both only the text counts.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Delta<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+    #[serde(deserialize_with = "word")]
+    stop_reason: Option<String>,
+}
+
+/// What tells whether an event that does not fit is one that we must understand.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Outline {
+    #[serde(rename = "type", deserialize_with = "word")]
+    kind: Option<String>,
+    delta: Value,
+    content_block: Value,
+}
+
+impl Gathering {
+    /// Nothing gathered.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the data of the next event; after the end or a break it changes nothing.
+    pub fn take(&mut self, data: &[u8]) {
+        if self.is_over() || data == b"[DONE]" {
+            return;
+        }
+        let Ok(data) = str::from_utf8(data) else {
+            self.stage = Stage::Broken(Broken::Cut(BAD_JSON));
+            return;
+        };
+        match serde_json::from_str::<Event<'_>>(data) {
+            Ok(event) => self.apply(event, data),
+            Err(_) if is_foreign(data) => {}
+            Err(_) => self.stage = Stage::Broken(Broken::Cut(BAD_JSON)),
+        }
+    }
+
+    /// Whether nothing that follows can change the result.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Stopped | Stage::Broken(_))
+    }
+
+    /// What was counted so far; it may be billed even if the stream broke.
+    #[must_use]
+    pub fn usage(&self) -> Option<Usage> {
+        self.counters.usage()
+    }
+
+    /// The answer, if it is whole.
+    ///
+    /// # Errors
+    /// How it broke, or what is missing.
+    pub fn finish(self) -> Result<Answer, Broken> {
+        match self.stage {
+            Stage::Broken(broken) => return Err(broken),
+            Stage::Empty => return Err(Broken::Cut(NO_START)),
+            Stage::Begun => return Err(Broken::Cut("the stream ended before `message_stop`")),
+            Stage::Stopped => {}
+        }
+        let Some(reason) = self.stop_reason else {
+            return Err(Broken::Cut("the stream ended without a `stop_reason`"));
+        };
+        Ok(Answer {
+            id: self.id,
+            model: self.model,
+            text: join(self.blocks),
+            stop_reason: StopReason::from(reason.as_str()),
+            usage: self.counters.usage(),
+        })
+    }
+
+    fn apply(&mut self, event: Event<'_>, data: &str) {
+        let delta = event.delta.unwrap_or_default();
+        let block = event.content_block.unwrap_or_default();
+        let index = event.index.unwrap_or_default();
+        match &*event.kind {
+            "message_start" => self.begin(*event.message.unwrap_or_default()),
+            "content_block_start" if block.kind == "text" => self.add_text(index, &block.text),
+            "content_block_delta" if delta.kind == "text_delta" => {
+                self.add_text(index, &delta.text);
+            }
+            "message_delta" => {
+                self.stop_reason = delta.stop_reason.or(self.stop_reason.take());
+                self.counters.replace_with(*event.usage.unwrap_or_default());
+            }
+            "message_stop" if matches!(self.stage, Stage::Begun) => self.stage = Stage::Stopped,
+            "message_stop" => self.stage = Stage::Broken(Broken::Cut(NO_START)),
+            "error" => self.fail(data),
+            // Some gateways leave the type out of their own errors.
+            "" if event.error.is_some() => self.fail(data),
+            _ => {}
+        }
+    }
+
+    fn fail(&mut self, data: &str) {
+        let error = serde_json::from_str(data).unwrap_or_default();
+        self.stage = Stage::Broken(Broken::Error(error));
+    }
+
+    fn begin(&mut self, message: Message) {
+        self.stage = Stage::Begun;
+        self.id = message.id.unwrap_or_default();
+        self.model = message.model.unwrap_or_default();
+        self.counters
+            .replace_with(message.usage.unwrap_or_default());
+    }
+
+    fn add_text(&mut self, index: u64, text: &str) {
+        // The current block is almost always the last one.
+        if let Some((_, block)) = self.blocks.iter_mut().rev().find(|(at, _)| *at == index) {
+            block.push_str(text);
+        } else {
+            self.blocks.push((index, text.to_owned()));
+        }
+    }
+}
+
+/// Joins the blocks in the order of the message; a single block is moved, not copied.
+fn join(mut blocks: Vec<(u64, String)>) -> String {
+    blocks.sort_by_key(|(index, _)| *index);
+    let mut texts = blocks.into_iter().map(|(_, text)| text);
+    let mut all = texts.next().unwrap_or_default();
+    texts.for_each(|text| all.push_str(&text));
+    all
+}
+
+/// Whether data that does not fit our types is valid JSON of a kind that we need not understand.
+fn is_foreign(data: &str) -> bool {
+    let Ok(outline) = serde_json::from_str::<Outline>(data) else {
+        return serde_json::from_str::<IgnoredAny>(data).is_ok();
+    };
+    match outline.kind.as_deref() {
+        Some("content_block_delta") => outline.delta["type"] != "text_delta",
+        Some("content_block_start") => outline.content_block["type"] != "text",
+        Some("message_start" | "message_delta" | "message_stop" | "error") => false,
+        Some(_) | None => true,
+    }
+}
+
+#[cfg(test)]
+mod tests;

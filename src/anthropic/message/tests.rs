@@ -1,0 +1,238 @@
+//! Streams whole, broken, reordered, and with what a later version of the API may add.
+
+use proptest::prelude::*;
+
+use super::super::stream::EventStream;
+use super::*;
+
+const START: &str = r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-5-5","content":[],"stop_reason":null,"usage":{"input_tokens":25,"cache_creation_input_tokens":7,"cache_read_input_tokens":3,"output_tokens":1}}}"#;
+const BLOCK: &str =
+    r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+const HELLO: &str =
+    r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}"#;
+const WORLD: &str = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":", \"wörld\"\n"}}"#;
+const BLOCK_END: &str = r#"{"type":"content_block_stop","index":0}"#;
+const DELTA: &str = r#"{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":15}}"#;
+const STOP: &str = r#"{"type":"message_stop"}"#;
+const PING: &str = r#"{"type":"ping"}"#;
+
+const WHOLE: [&str; 7] = [START, BLOCK, HELLO, WORLD, BLOCK_END, DELTA, STOP];
+
+fn gather<'a>(events: impl IntoIterator<Item = &'a str>) -> Gathering {
+    let mut gathering = Gathering::new();
+    events
+        .into_iter()
+        .for_each(|event| gathering.take(event.as_bytes()));
+    gathering
+}
+
+fn result<'a>(events: impl IntoIterator<Item = &'a str>) -> Result<Answer, Broken> {
+    gather(events).finish()
+}
+
+#[test]
+fn whole_stream_gives_the_answer() {
+    let answer = result(WHOLE).unwrap();
+    assert_eq!(answer.text, "Hello, \"wörld\"\n");
+    assert_eq!(
+        (answer.id.as_str(), answer.model.as_str()),
+        ("msg_1", "claude-sonnet-5-5")
+    );
+    assert_eq!(answer.stop_reason, StopReason::EndTurn);
+    let expected = Usage {
+        input_tokens: 25,
+        cache_write_5m_tokens: 7,
+        cache_read_tokens: 3,
+        output_tokens: 15,
+        ..Usage::default()
+    };
+    assert_eq!(answer.usage, Some(expected));
+}
+
+#[test]
+fn stream_that_ends_at_any_earlier_event_is_cut() {
+    for end in 0..WHOLE.len() {
+        assert!(
+            matches!(result(WHOLE[..end].iter().copied()), Err(Broken::Cut(_))),
+            "after {end} events"
+        );
+    }
+}
+
+#[test]
+fn every_part_that_completeness_needs_is_missed() {
+    for (missing, expected) in [
+        (START, "message_start"),
+        (DELTA, "stop_reason"),
+        (STOP, "message_stop"),
+    ] {
+        let events = WHOLE.into_iter().filter(|event| *event != missing);
+        match result(events) {
+            Err(Broken::Cut(what)) => assert!(what.contains(expected), "{what}"),
+            other => panic!("without {expected}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn unknown_events_deltas_and_foreign_terminators_are_passed_over() {
+    let foreign = [
+        PING,
+        "[DONE]",
+        r#"{"type":"ping","index":null,"delta":"x"}"#,
+        r#"{"type":"brand_new","delta":"a string","index":"one"}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EqQ"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"new_delta","text":{"rich":true}}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"new_block","text":[1]}}"#,
+        r#"{"type":"content_block_stop","index":0,"delta":null,"content_block":null}"#,
+        r#"{"no_type":1}"#,
+        r#"["a","list"]"#,
+        "17",
+    ];
+    for extra in foreign {
+        for place in 0..WHOLE.len() {
+            let mut events = WHOLE.to_vec();
+            events.insert(place, extra);
+            assert_eq!(result(events), result(WHOLE), "{extra} at {place}");
+        }
+    }
+}
+
+#[test]
+fn error_event_wins_wherever_it_stands_before_the_end() {
+    let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    for place in 0..WHOLE.len() {
+        let mut events = WHOLE.to_vec();
+        events.insert(place, error);
+        match result(events) {
+            Err(Broken::Error(data)) => assert_eq!(data["error"]["type"], "overloaded_error"),
+            other => panic!("at {place}: {other:?}"),
+        }
+    }
+    let mut events = WHOLE.to_vec();
+    events.push(error);
+    assert_eq!(
+        result(events),
+        result(WHOLE),
+        "nothing counts after the end"
+    );
+}
+
+#[test]
+fn error_without_a_type_is_an_error_too() {
+    let broken = result([START, r#"{"error":{"type":"forbidden"}}"#, STOP]).unwrap_err();
+    assert!(matches!(broken, Broken::Error(data) if data["error"]["type"] == "forbidden"));
+}
+
+#[test]
+fn invalid_json_breaks_the_stream_and_stays_broken() {
+    let torn = [
+        r#"{"type":"ping""#,
+        "<html>",
+        "",
+        r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":5}}"#,
+    ];
+    for event in torn {
+        let gathering = gather([START, HELLO, event, DELTA, STOP]);
+        assert!(gathering.is_over());
+        assert!(matches!(gathering.finish(), Err(Broken::Cut(_))), "{event}");
+    }
+    let mut gathering = gather([START]);
+    gathering.take(b"{\"type\":\"ping\",\"x\":\"\xff\"}");
+    assert!(gathering.is_over(), "JSON is UTF-8");
+}
+
+#[test]
+fn later_counters_replace_earlier_ones_unless_they_are_null() {
+    let delta = r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":9,"input_tokens":40,"cache_read_input_tokens":null}}"#;
+    let answer = result([START, DELTA, delta, STOP]).unwrap();
+    let usage = answer.usage.unwrap();
+    assert_eq!(
+        (
+            usage.output_tokens,
+            usage.input_tokens,
+            usage.cache_read_tokens
+        ),
+        (9, 40, 3)
+    );
+    assert_eq!(answer.stop_reason, StopReason::MaxTokens);
+}
+
+#[test]
+fn stop_reason_survives_a_later_null() {
+    let null =
+        r#"{"type":"message_delta","delta":{"stop_reason":null},"usage":{"output_tokens":16}}"#;
+    let answer = result([START, DELTA, null, STOP]).unwrap();
+    assert_eq!(answer.stop_reason, StopReason::EndTurn);
+    assert_eq!(answer.text, "", "an answer without text is legal");
+}
+
+#[test]
+fn blocks_join_by_index_whatever_the_order_of_their_deltas() {
+    let delta = |index: u32, text: &str| {
+        format!(
+            r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"text_delta","text":"{text}"}}}}"#
+        )
+    };
+    let events = [delta(2, "c"), delta(0, "a"), delta(2, "d"), delta(0, "b")];
+    let all = [START]
+        .into_iter()
+        .chain(events.iter().map(String::as_str))
+        .chain([DELTA, STOP]);
+    assert_eq!(result(all).unwrap().text, "abcd");
+}
+
+#[test]
+fn usage_is_known_before_the_end() {
+    assert_eq!(
+        gather([START, HELLO])
+            .usage()
+            .map(|usage| usage.output_tokens),
+        Some(1)
+    );
+    assert_eq!(gather([PING]).usage(), None);
+}
+
+/// A stream as bytes, with comments, pings, lines of every ending, and with or without event names.
+fn stream() -> impl Strategy<Value = Vec<u8>> {
+    let end = prop::sample::select(vec!["\n", "\r\n", "\r"]);
+    let noise = prop::sample::select(vec!["", ": keep-alive", "event: any", "id: 1"]);
+    (
+        prop::collection::vec((end, noise), WHOLE.len()),
+        0..=WHOLE.len(),
+    )
+        .prop_map(|(lines, count)| {
+            let mut bytes = String::new();
+            for ((end, noise), event) in lines.into_iter().zip(WHOLE).take(count) {
+                if !noise.is_empty() {
+                    bytes.push_str(noise);
+                    bytes.push_str(end);
+                }
+                bytes.push_str("data: ");
+                bytes.push_str(event);
+                bytes.push_str(end);
+                bytes.push_str(end);
+            }
+            bytes.into_bytes()
+        })
+}
+
+fn read<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Result<Answer, Broken> {
+    let mut stream = EventStream::new(1 << 20);
+    let mut gathering = Gathering::new();
+    for chunk in chunks {
+        stream.feed(chunk, |data| gathering.take(data)).unwrap();
+    }
+    gathering.finish()
+}
+
+proptest! {
+    #[test]
+    fn cutting_the_bytes_anywhere_gives_the_same_answer(bytes in stream(), at in any::<prop::sample::Index>(), size in 1..40_usize) {
+        let expected = read([bytes.as_slice()].into_iter());
+        let (left, right) = bytes.split_at(at.index(bytes.len() + 1));
+        prop_assert_eq!(read([left, right].into_iter()), expected.clone());
+        prop_assert_eq!(read(bytes.chunks(size)), expected);
+    }
+}

@@ -1,0 +1,23 @@
+//! The Claude Messages API: sends a request once and brings back a whole answer, or says what broke.
+//!
+//! [`Client`] implements [`crate::engine::ports::Upstream`]. It retries
+//! nothing, follows no redirect and decides nothing about what a failure
+//! means: that is the guard's part. It holds the four timeouts against the
+//! clock that it is given, so that a night can pass in seconds.
+
+pub mod client;
+pub mod key;
+pub mod message;
+pub mod models;
+pub mod stream;
+pub mod target;
+pub mod wire;
+
+mod exchange;
+mod failure;
+mod timing;
+mod transport;
+
+pub use client::{Client, ClientError, ClientSettings};
+pub use models::{Model, ModelError, Models, Price, estimate_tokens};
+pub use target::Auth;

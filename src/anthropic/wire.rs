@@ -1,0 +1,257 @@
+//! The wire types of `POST /v1/messages`: the body that we send and the Message that comes back.
+//!
+//! The API may add fields, enum values and block types at any time. So unknown
+//! fields are ignored, and a counter or word of an unexpected type counts as
+//! missing instead of spoiling an answer.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
+
+use crate::answer::{Answer, StopReason, Usage};
+use crate::job::{CacheTtl, Delivery, Request};
+
+/// The API's limit for the body of one request, in bytes.
+pub const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
+
+/// The most `max_tokens` that may be asked for without streaming.
+///
+/// The official clients estimate 3600 s × `max_tokens` / 128000 and refuse above 600 s: networks drop
+/// connections that stay silent for so long, and tell neither side.
+pub const MAX_TOKENS_WHOLE: u32 = 21_333;
+
+/// The body fields that stand in [`Request`] itself; `extra` cannot override them.
+const OWN_FIELDS: [&str; 5] = ["model", "max_tokens", "system", "messages", "stream"];
+
+/// Why a request cannot become a body.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BodyError {
+    /// An extra field holds no JSON.
+    #[error("`request.{field}` holds no JSON: {problem}")]
+    Extra {
+        /// The field's name.
+        field: String,
+        /// What the parser says.
+        problem: String,
+    },
+    /// Too many tokens for an answer in one piece.
+    #[error(
+        "`max_tokens` {found} is over {MAX_TOKENS_WHOLE}, the most that is safe without streaming; \
+         let the answer come as a stream or lower `max_tokens`"
+    )]
+    WholeTooLong {
+        /// The request's `max_tokens`.
+        found: u32,
+    },
+    /// More bytes than the API takes.
+    #[error(
+        "the request body is {found} bytes, over the API's limit of {MAX_BODY_BYTES}; shorten the inputs"
+    )]
+    TooLarge {
+        /// Its size in bytes.
+        found: usize,
+    },
+}
+
+/// The JSON body of a request, with its fields in the order of the documentation.
+///
+/// A field of `extra` that the request itself has a place for is left out: `config` refuses it with a place in the file.
+///
+/// # Errors
+/// [`BodyError::Extra`] and [`BodyError::WholeTooLong`].
+pub fn body(request: &Request) -> Result<Value, BodyError> {
+    if request.delivery == Delivery::Whole && request.max_tokens > MAX_TOKENS_WHOLE {
+        return Err(BodyError::WholeTooLong {
+            found: request.max_tokens,
+        });
+    }
+    let mut body = Map::new();
+    body.insert("model".to_owned(), json!(request.model));
+    body.insert("max_tokens".to_owned(), json!(request.max_tokens));
+    if let Some(system) = &request.system {
+        body.insert(
+            "system".to_owned(),
+            system_value(system, request.system_cache),
+        );
+    }
+    for (field, text) in &request.extra {
+        if OWN_FIELDS.contains(&field.as_str()) {
+            continue;
+        }
+        let value = serde_json::from_str(text).map_err(|error| BodyError::Extra {
+            field: field.clone(),
+            problem: error.to_string(),
+        })?;
+        body.insert(field.clone(), value);
+    }
+    body.insert(
+        "messages".to_owned(),
+        json!([{ "role": "user", "content": request.prompt }]),
+    );
+    if request.delivery == Delivery::Stream {
+        body.insert("stream".to_owned(), Value::Bool(true));
+    }
+    Ok(Value::Object(body))
+}
+
+/// The bytes of [`body`].
+///
+/// # Errors
+/// Those of [`body`], and [`BodyError::TooLarge`].
+pub fn body_bytes(request: &Request) -> Result<Vec<u8>, BodyError> {
+    let bytes = body(request)?.to_string().into_bytes();
+    if bytes.len() > MAX_BODY_BYTES {
+        return Err(BodyError::TooLarge { found: bytes.len() });
+    }
+    Ok(bytes)
+}
+
+/// A plain string, or one text block that carries the cache breakpoint.
+fn system_value(text: &str, cache: Option<CacheTtl>) -> Value {
+    match cache {
+        None => json!(text),
+        Some(ttl) => json!([{
+            "type": "text",
+            "text": text,
+            "cache_control": { "type": "ephemeral", "ttl": ttl_word(ttl) },
+        }]),
+    }
+}
+
+const fn ttl_word(ttl: CacheTtl) -> &'static str {
+    match ttl {
+        CacheTtl::FiveMinutes => "5m",
+        CacheTtl::OneHour => "1h",
+    }
+}
+
+/// A Message as it comes in one piece.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct Message {
+    /// `message`; anything else is no Message.
+    #[serde(default, rename = "type", deserialize_with = "word")]
+    pub kind: Option<String>,
+    /// The message id.
+    #[serde(default, deserialize_with = "word")]
+    pub id: Option<String>,
+    /// The model that answered.
+    #[serde(default, deserialize_with = "word")]
+    pub model: Option<String>,
+    /// Blocks of many types; only `text` blocks are read.
+    #[serde(default)]
+    pub content: Value,
+    /// Why it stopped; null means broken.
+    #[serde(default, deserialize_with = "word")]
+    pub stop_reason: Option<String>,
+    /// The counters.
+    #[serde(default)]
+    pub usage: Option<Counters>,
+}
+
+impl Message {
+    /// The answer, if the body is a Message.
+    ///
+    /// A missing `stop_reason` becomes the unknown reason `null`, which no one takes for complete.
+    #[must_use]
+    pub fn into_answer(self) -> Option<Answer> {
+        if self.kind.as_deref() != Some("message") {
+            return None;
+        }
+        Some(Answer {
+            id: self.id.unwrap_or_default(),
+            model: self.model.unwrap_or_default(),
+            text: text_of(&self.content),
+            stop_reason: StopReason::from(self.stop_reason.as_deref().unwrap_or("null")),
+            usage: self.usage.and_then(|counters| counters.usage()),
+        })
+    }
+}
+
+/// The `text` blocks in order, joined.
+fn text_of(content: &Value) -> String {
+    let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
+    let texts = blocks.iter().filter(|block| block["type"] == "text");
+    texts.filter_map(|block| block["text"].as_str()).collect()
+}
+
+/// The token counters of a Message or of an event, each known or not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub struct Counters {
+    /// Tokens after the last cache breakpoint.
+    #[serde(default, deserialize_with = "count")]
+    pub input_tokens: Option<u64>,
+    /// Tokens written to the cache, for any lifetime.
+    #[serde(default, deserialize_with = "count")]
+    pub cache_creation_input_tokens: Option<u64>,
+    /// Tokens read from the cache.
+    #[serde(default, deserialize_with = "count")]
+    pub cache_read_input_tokens: Option<u64>,
+    /// Billed output, thinking included.
+    #[serde(default, deserialize_with = "count")]
+    pub output_tokens: Option<u64>,
+    /// The writes by lifetime.
+    #[serde(default)]
+    pub cache_creation: Option<CacheCreation>,
+}
+
+/// The cache writes by lifetime.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub struct CacheCreation {
+    /// For five minutes.
+    #[serde(default, deserialize_with = "count")]
+    pub ephemeral_5m_input_tokens: Option<u64>,
+    /// For one hour.
+    #[serde(default, deserialize_with = "count")]
+    pub ephemeral_1h_input_tokens: Option<u64>,
+}
+
+impl Counters {
+    /// Takes the known counters of a later event in place of ours: they are cumulative.
+    pub fn replace_with(&mut self, later: Self) {
+        self.input_tokens = later.input_tokens.or(self.input_tokens);
+        self.cache_creation_input_tokens = later
+            .cache_creation_input_tokens
+            .or(self.cache_creation_input_tokens);
+        self.cache_read_input_tokens = later
+            .cache_read_input_tokens
+            .or(self.cache_read_input_tokens);
+        self.output_tokens = later.output_tokens.or(self.output_tokens);
+        self.cache_creation = later.cache_creation.or(self.cache_creation);
+    }
+
+    /// The usage, if input and output are known.
+    ///
+    /// The cache counters may be missing and are zero then. Writes without a split count as the default lifetime.
+    #[must_use]
+    pub fn usage(&self) -> Option<Usage> {
+        let split = self.cache_creation.unwrap_or_default();
+        let short = split.ephemeral_5m_input_tokens.unwrap_or(0);
+        let long = split.ephemeral_1h_input_tokens.unwrap_or(0);
+        let writes = self
+            .cache_creation_input_tokens
+            .unwrap_or(short.saturating_add(long));
+        let long = long.min(writes);
+        Some(Usage {
+            input_tokens: self.input_tokens?,
+            cache_write_5m_tokens: writes - long,
+            cache_write_1h_tokens: long,
+            cache_read_tokens: self.cache_read_input_tokens.unwrap_or(0),
+            output_tokens: self.output_tokens?,
+        })
+    }
+}
+
+/// A string; any other type counts as missing.
+pub(super) fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => Some(text),
+        _ => None,
+    })
+}
+
+/// A whole number from zero up; anything else counts as missing.
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    Ok(Value::deserialize(deserializer)?.as_u64())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,272 @@
+//! The command line as clap sees it.
+
+use std::path::PathBuf;
+
+use chrono::{DateTime, NaiveDate, Utc};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+/// A cron-style scheduler daemon for Claude API calls.
+///
+/// Reads jobs/*.yaml, proves that jobs sharing an API key keep their distance
+/// and stay out of peak hours, fires each slot on time, and moves yielded work
+/// to the next slot.
+#[derive(Debug, Parser)]
+#[command(
+    name = "offpeak",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
+#[command(after_help = EXIT_CODES)]
+pub struct Args {
+    /// What holds for every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done · 1 no (findings, failed) · 2 usage or unreadable files
+            4 incomplete answer · 75 yielded · 130, 143 stopped
+Start here: offpeak demo, or offpeak init mynight && offpeak -C mynight validate";
+
+/// What holds for every command.
+#[derive(Debug, Clone, ClapArgs)]
+#[command(next_help_heading = "Options of every command")]
+pub struct Global {
+    /// The working folder, with `offpeak.yaml` (optional) and `jobs/`.
+    #[arg(
+        short = 'C',
+        long = "folder",
+        value_name = "DIR",
+        default_value = ".",
+        global = true
+    )]
+    pub folder: PathBuf,
+    /// The settings file; `offpeak.yaml` in the working folder if not given.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// The store's folder; over `$STATE_DIRECTORY` and `store.path`.
+    #[arg(long, value_name = "DIR", global = true)]
+    pub store: Option<PathBuf>,
+    /// How to print.
+    #[arg(long, value_enum, default_value_t = Format::Human, global = true)]
+    pub format: Format,
+}
+
+/// How to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Human,
+    /// For programs; `history` prints one object a line.
+    Json,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make a working folder with two jobs that pass.
+    Init(Init),
+    /// Prove that the schedule keeps its rules on any date.
+    Validate(Validate),
+    /// Show what a job would send, and when; sends and writes nothing.
+    DryRun(DryRun),
+    /// Run a job once, now, through the same guard and store.
+    Run(Run),
+    /// Fire every slot on time until told to stop.
+    Daemon(Daemon),
+    /// Watch one night in time-lapse against a built-in stand-in for the API.
+    Demo(Demo),
+    /// Show what is next, what waits, and how the guards stand.
+    Status,
+    /// List what happened to every slot.
+    History(History),
+    /// Lift the hold of a group and close its breaker.
+    Resume(Resume),
+    /// Serve the stand-in for the API on loopback.
+    Mock(Mock),
+    /// Show the settings in force, or the documented defaults.
+    Config(Config),
+    /// Print a completion script for a shell.
+    Completions(Completions),
+    /// Print the manual page.
+    Man,
+}
+
+/// Arguments of `init`.
+#[derive(Debug, ClapArgs)]
+pub struct Init {
+    /// The folder to make; the working folder if not given.
+    #[arg(value_name = "DIR")]
+    pub target: Option<PathBuf>,
+}
+
+/// Arguments of `validate`.
+#[derive(Debug, ClapArgs)]
+pub struct Validate {
+    /// Job files or folders; `jobs` in the working folder if not given.
+    #[arg(value_name = "JOBS")]
+    pub jobs: Vec<PathBuf>,
+    /// The first instant of the proof, such as `2026-12-01` or `2026-12-01T00:00:00Z`; now if not given.
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    pub from: Option<DateTime<Utc>>,
+    /// Exit with 1 for warnings too.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Arguments of `dry-run`.
+#[derive(Debug, ClapArgs)]
+pub struct DryRun {
+    /// The job's name.
+    #[arg(value_name = "JOB")]
+    pub job: String,
+    /// The slot's instant; the job's next slot if not given.
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    pub at: Option<DateTime<Utc>>,
+    /// Run the job's input commands; without it a placeholder stands for their output.
+    #[arg(long)]
+    pub run_commands: bool,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, ClapArgs)]
+pub struct Run {
+    /// The job's name.
+    #[arg(value_name = "JOB")]
+    pub job: String,
+}
+
+/// Arguments of `daemon`.
+#[derive(Debug, ClapArgs)]
+pub struct Daemon {
+    /// Job files or folders; `jobs` in the working folder if not given.
+    #[arg(value_name = "JOBS")]
+    pub jobs: Vec<PathBuf>,
+    /// Start in spite of lint errors; each is named in the log.
+    #[arg(long)]
+    pub allow_unsafe: bool,
+}
+
+/// Arguments of `demo`.
+#[derive(Debug, ClapArgs)]
+pub struct Demo {
+    /// Makes latencies and jitter repeatable; drawn and printed if not given.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+}
+
+/// Arguments of `history`.
+#[derive(Debug, ClapArgs)]
+pub struct History {
+    /// Only this job.
+    #[arg(value_name = "JOB")]
+    pub job: Option<String>,
+    /// Only the newest N runs.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
+    pub limit: u32,
+    /// Print the answers that the store has kept: those that went to no file.
+    #[arg(long)]
+    pub text: bool,
+    /// Only runs that started at or after this instant.
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    pub since: Option<DateTime<Utc>>,
+}
+
+/// Arguments of `resume`.
+#[derive(Debug, ClapArgs)]
+pub struct Resume {
+    /// The group's name; a key's name if the key has no group.
+    #[arg(value_name = "GROUP")]
+    pub group: String,
+}
+
+/// A script of faults as `mock --help` shows it; a test reads it.
+pub const SCRIPT: &str = "\
+A script, rules tried in order:
+  latency: { median: 2s, spread: 0.4, max: 30s }
+  rules:
+    - { times: 2, then: { error: { status: 529 } } }
+    - { times: 1, then: { error: { status: 429, retry_after: 20 } } }
+    - { when: { contains: digest }, times: 1, then: { cut: { after: 5 } } }
+    - { when: { share: 0.1 }, then: { slow: { first_byte: 40s } } }
+Also: hang_up, silence, stream_error, body, redirect, answer.";
+
+/// Arguments of `mock`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = SCRIPT)]
+pub struct Mock {
+    /// The port on 127.0.0.1; 0 takes a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 8787)]
+    pub port: u16,
+    /// A YAML script of faults; healthy answers only if not given.
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Makes latencies repeatable.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// Arguments of `config`.
+#[derive(Debug, ClapArgs)]
+pub struct Config {
+    /// Print every default with its reason, as YAML.
+    #[arg(long)]
+    pub defaults: bool,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, ClapArgs)]
+pub struct Completions {
+    /// The shell.
+    pub shell: clap_complete::Shell,
+}
+
+/// Reads an instant: RFC 3339, or a date that means midnight UTC.
+fn instant(text: &str) -> Result<DateTime<Utc>, String> {
+    if let Ok(at) = DateTime::parse_from_rfc3339(text) {
+        return Ok(at.to_utc());
+    }
+    if let Ok(date) = text.parse::<NaiveDate>() {
+        return Ok(date.and_time(chrono::NaiveTime::MIN).and_utc());
+    }
+    Err(
+        "expected an instant such as 2026-12-01T05:00:00+09:00, or a date such as 2026-12-01"
+            .to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn the_script_of_the_help_can_be_read() {
+        let lines: Vec<&str> = SCRIPT
+            .lines()
+            .filter_map(|line| line.strip_prefix("  "))
+            .collect();
+        let script = crate::standin::Script::from_yaml(&lines.join("\n")).unwrap();
+        assert_eq!(script.rules.len(), 4);
+    }
+
+    #[test]
+    fn instants_are_read_with_an_offset_or_as_a_date() {
+        let utc = "2026-11-30T20:00:00Z".parse::<DateTime<Utc>>().unwrap();
+        assert_eq!(instant("2026-12-01T05:00:00+09:00"), Ok(utc));
+        assert_eq!(
+            instant("2026-12-01").unwrap().to_rfc3339(),
+            "2026-12-01T00:00:00+00:00"
+        );
+        assert!(instant("tomorrow").unwrap_err().contains("2026-12-01"));
+    }
+}

@@ -1,0 +1,98 @@
+//! `config`: the settings in force, or the documented defaults.
+
+use std::io::Write;
+
+use serde_json::json;
+
+use super::{CliError, Context, Exit, args, linting, times};
+use crate::config::{self, Config, KeySource};
+use crate::job::JobId;
+
+/// Prints them; a secret is never read.
+pub fn run(context: &Context, args: &args::Config, out: &mut dyn Write) -> Result<Exit, CliError> {
+    if args.defaults {
+        write!(out, "{}", config::DEFAULTS)?;
+        return Ok(Exit::Done);
+    }
+    let config = context.settings()?;
+    if context.is_json() {
+        writeln!(out, "{}", as_json(context, &config))?;
+    } else {
+        as_text(context, &config, out)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn as_text(context: &Context, config: &Config, out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(out, "folder    {}", config.folder.display())?;
+    writeln!(
+        out,
+        "store     {}, kept {}",
+        config.store.path.display(),
+        times::span(config.store.keep)
+    )?;
+    writeln!(
+        out,
+        "upstream  {} (version {})",
+        config.upstream.base_url, config.upstream.version
+    )?;
+    writeln!(out, "jobs      {}", config.plan.jobs.len())?;
+    for (name, key) in &config.keys {
+        let (found, source) = source(context, &key.source);
+        writeln!(
+            out,
+            "key       {name}: group {}, {source}: {found}",
+            key.group
+        )?;
+    }
+    for (name, group) in &config.plan.groups {
+        let (budget, breaker) = (group.guard.budget, group.guard.breaker);
+        writeln!(
+            out,
+            "group     {name}: {} calls per {}, breaker at {} samples and {:.0} % failures within {}",
+            budget.calls(),
+            times::span(budget.per()),
+            breaker.min_samples,
+            breaker.failure_ratio * 100.0,
+            times::span(breaker.window),
+        )?;
+    }
+    writeln!(out, "spacing   {}", times::span(config.plan.min_gap))?;
+    writeln!(out, "peaks     {}", linting::windows(&config.plan.peaks))
+}
+
+fn as_json(context: &Context, config: &Config) -> serde_json::Value {
+    let keys: serde_json::Map<String, serde_json::Value> = config
+        .keys
+        .iter()
+        .map(|(name, key)| {
+            let (found, source) = source(context, &key.source);
+            (
+                name.to_string(),
+                json!({ "group": key.group.as_str(), "source": source, "found": found }),
+            )
+        })
+        .collect();
+    json!({
+        "folder": config.folder.display().to_string(),
+        "store": config.store.path.display().to_string(),
+        "base_url": config.upstream.base_url,
+        "version": config.upstream.version,
+        "jobs": config.plan.jobs.keys().map(JobId::as_str).collect::<Vec<_>>(),
+        "keys": keys,
+        "min_gap_seconds": config.plan.min_gap.as_secs(),
+        "peaks": linting::windows(&config.plan.peaks),
+    })
+}
+
+/// Whether a secret is there, and where it would come from.
+fn source(context: &Context, source: &KeySource) -> (&'static str, String) {
+    let (found, place) = match source {
+        KeySource::Env(name) => (
+            context.environment.get(name).is_some(),
+            format!("env {name}"),
+        ),
+        KeySource::File(path) => (path.is_file(), format!("file {}", path.display())),
+    };
+    (if found { "set" } else { "not set" }, place)
+}

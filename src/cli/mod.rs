@@ -1,0 +1,78 @@
+//! The commands: each wires the rings below together, prints, and names an exit code.
+//!
+//! Nothing is decided here; a question with more than one answer belongs to a
+//! lower ring.
+
+pub mod args;
+pub mod chores;
+mod config;
+mod context;
+mod daemon;
+mod demo;
+mod dry_run;
+mod error;
+pub mod exit;
+mod generate;
+mod history;
+mod init;
+pub mod json;
+mod linting;
+mod live;
+mod logging;
+mod mock;
+mod resume;
+mod run;
+mod screen;
+mod signals;
+mod status;
+mod times;
+mod validate;
+
+pub use args::Args;
+pub use context::Context;
+pub use error::CliError;
+pub use exit::Exit;
+
+use std::io::Write;
+
+use args::{Command, Format};
+
+/// Runs one command; what goes wrong is printed to `err` and becomes an exit code.
+pub fn run(args: Args, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+    let context = Context::new(args.global);
+    match dispatch(&context, args.command, out) {
+        Ok(exit) => exit,
+        Err(error) if error.is_broken_pipe() => Exit::Done,
+        Err(error) => {
+            // Standard error is gone too if this fails; the exit code still tells.
+            let _ = error.print(&context, err);
+            error.exit()
+        }
+    }
+}
+
+fn dispatch(context: &Context, command: Command, out: &mut dyn Write) -> Result<Exit, CliError> {
+    match command {
+        Command::Init(args) => init::run(context, &args, out),
+        Command::Validate(args) => validate::run(context, &args, out),
+        Command::DryRun(args) => dry_run::run(context, &args, out),
+        Command::Run(args) => run::run(context, &args, out),
+        Command::Daemon(args) => daemon::run(context, &args, out),
+        Command::Demo(args) => demo::run(context, &args, out),
+        Command::Status => status::run(context, out),
+        Command::History(args) => history::run(context, &args, out),
+        Command::Resume(args) => resume::run(context, &args, out),
+        Command::Mock(args) => mock::run(context, &args, out),
+        Command::Config(args) => config::run(context, &args, out),
+        Command::Completions(args) => generate::completions(&args, out),
+        Command::Man => generate::man(out),
+    }
+}
+
+impl Context {
+    /// Whether the user asked for JSON.
+    #[must_use]
+    pub fn is_json(&self) -> bool {
+        self.global.format == Format::Json
+    }
+}

@@ -1,0 +1,135 @@
+//! `run`: one run of a job now, through the same guard and store as the daemon's.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, watch};
+
+use super::exit::Deferral;
+use super::{CliError, Context, Exit, args, json, logging, signals, times};
+use crate::config::Config;
+use crate::engine::ports::Finish;
+use crate::engine::{Asked, Stop, run_once};
+use crate::job::JobId;
+use crate::outcome::{FailReason, Outcome, Run, YieldReason};
+use crate::schedule::Zone;
+use crate::store::SqliteStore;
+
+/// Runs the job; its exit code tells the outcome.
+pub fn run(context: &Context, args: &args::Run, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let config = context.load(&[])?;
+    let id = JobId::new(&args.job);
+    let planned = config
+        .plan
+        .jobs
+        .get(&id)
+        .ok_or_else(|| context.unknown_job(&config, &args.job))?;
+    context.start_logging();
+    let now = context.now();
+    if let Some(window) = config.plan.peaks.containing(now) {
+        let zone = config.plan.peaks.zone().name();
+        tracing::warn!(
+            "now is in the peak window {window} {zone}: answers are slow and rate limits near"
+        );
+    }
+    context.require_key(&config, &planned.job.key)?;
+    let (finish, run, stopped) = context.block_on(once(context, &config, &id))?;
+    print(
+        context,
+        config.plan.peaks.zone(),
+        &Ended {
+            finish: &finish,
+            run: &run,
+        },
+        out,
+    )?;
+    let deferral = if finish.deferral.is_some() {
+        Deferral::Written
+    } else {
+        Deferral::None
+    };
+    let cut_short = finish.outcome == Outcome::Yielded(YieldReason::Shutdown);
+    Ok(stopped
+        .filter(|_| cut_short)
+        .unwrap_or_else(|| Exit::of(&finish.outcome, deferral)))
+}
+
+async fn once(
+    context: &Context,
+    config: &Config,
+    id: &JobId,
+) -> Result<(Finish, Run, Option<Exit>), CliError> {
+    let store = Arc::new(SqliteStore::open(&config.store.path)?);
+    let world = context.world(config, store.clone())?;
+    let (stop, stopped) = watch::channel(Stop::Running);
+    let (notices, mut heard) = mpsc::unbounded_channel();
+    let asked = Asked {
+        plan: Arc::new(config.plan.clone()),
+        job: id.clone(),
+        fire_at: context.now(),
+    };
+    let work = run_once(world, asked, stopped, notices);
+    let mut signals = signals::Stops::listen()?;
+    tokio::pin!(work);
+    let mut by_signal = None;
+    let finish = loop {
+        tokio::select! {
+            finish = &mut work => break finish?,
+            exit = signals.next(&stop) => by_signal = Some(exit),
+            Some(notice) = heard.recv() => logging::write(&notice),
+        }
+    };
+    while let Ok(notice) = heard.try_recv() {
+        logging::write(&notice);
+    }
+    let run = store
+        .run(finish.run)
+        .await?
+        .ok_or_else(|| CliError::Missing("the run that just ended".to_owned()))?;
+    Ok((finish, run, by_signal))
+}
+
+/// A run that has ended, as the engine tells it and as the store has it.
+struct Ended<'a> {
+    finish: &'a Finish,
+    run: &'a Run,
+}
+
+fn print(
+    context: &Context,
+    zone: &Zone,
+    ended: &Ended<'_>,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let Ended { finish, run } = ended;
+    if context.is_json() {
+        return writeln!(out, "{}", json::run(run));
+    }
+    let attempts = match run.attempts.len() {
+        1 => "1 attempt".to_owned(),
+        n => format!("{n} attempts"),
+    };
+    writeln!(out, "{}: {}, {attempts}", run.job, finish.outcome)?;
+    if let Some(note) = &finish.note {
+        writeln!(out, "  {note}")?;
+    }
+    if finish.outcome == Outcome::Failed(FailReason::Output) {
+        writeln!(
+            out,
+            "  the answer is kept in the store: offpeak history {} --text",
+            run.job
+        )?;
+    }
+    if let Some(path) = &finish.output {
+        writeln!(out, "  output: {}", path.display())?;
+    } else if let Some(answer) = &finish.answer {
+        writeln!(out, "\n{}", answer.text.trim_end())?;
+    }
+    if let Some(to) = &run.deferred {
+        let when = to
+            .to
+            .map_or_else(|| "a later slot".to_owned(), |at| times::local(zone, at));
+        writeln!(out, "  deferred to {when}; see `offpeak status`")?;
+    }
+    Ok(())
+}

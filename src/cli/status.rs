@@ -1,0 +1,164 @@
+//! `status`: what is next, what waits, and how the guards stand.
+
+use std::io::Write;
+
+use chrono::{DateTime, Utc};
+use serde_json::json;
+
+use super::{CliError, Context, Exit, json as twins, linting, times};
+use crate::config::Config;
+use crate::engine::ports::{Deferral, Store};
+use crate::guard::{BreakerState, Guard};
+use crate::job::GroupId;
+use crate::outcome::Run;
+use crate::store::{DaemonLock, HistoryFilter};
+
+/// How many coming slots and past runs are shown.
+const SHOWN: u32 = 5;
+
+/// All that the store says.
+#[derive(Debug, Default)]
+struct Seen {
+    daemon: Option<u32>,
+    alive_at: Option<DateTime<Utc>>,
+    deferrals: Vec<Deferral>,
+    guards: Vec<(GroupId, Guard)>,
+    damaged: Vec<(GroupId, String)>,
+    runs: Vec<Run>,
+}
+
+/// Prints it; reads the files and the store, writes nothing.
+pub fn run(context: &Context, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let config = context.settings()?;
+    let seen = look(context, &config)?;
+    let now = context.now();
+    let next = linting::next_slots(&config.plan, now, SHOWN as usize);
+    if context.is_json() {
+        writeln!(out, "{}", as_json(&seen, &next, now))?;
+    } else {
+        as_text(&config, &seen, &next, now, out)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn look(context: &Context, config: &Config) -> Result<Seen, CliError> {
+    let Some(store) = context.reader(config)? else {
+        return Ok(Seen::default());
+    };
+    let filter = HistoryFilter {
+        limit: Some(SHOWN),
+        ..HistoryFilter::default()
+    };
+    context.block_on(async {
+        Ok(Seen {
+            daemon: DaemonLock::holder(&config.store.path),
+            alive_at: store.liveness().await?.map(|beat| beat.at),
+            deferrals: store.deferrals().await?,
+            guards: store.guards().await?,
+            damaged: store.damaged_guards().await?,
+            runs: store.history(filter).await?,
+        })
+    })
+}
+
+fn as_text(
+    config: &Config,
+    seen: &Seen,
+    next: &[(DateTime<Utc>, String)],
+    now: DateTime<Utc>,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let zone = config.plan.peaks.zone();
+    match (seen.daemon, seen.alive_at) {
+        (Some(pid), _) => writeln!(out, "daemon    running, pid {pid}")?,
+        (None, Some(at)) => writeln!(
+            out,
+            "daemon    not running, last seen {}",
+            times::distance(now, at)
+        )?,
+        (None, None) => writeln!(out, "daemon    not running")?,
+    }
+    for (at, job) in next {
+        writeln!(
+            out,
+            "next      {job:<20} {} ({})",
+            times::short(zone, now, *at),
+            times::distance(now, *at)
+        )?;
+    }
+    for deferral in &seen.deferrals {
+        let wait = &deferral.wait;
+        let to = wait.to.map_or_else(
+            || "the next slot".to_owned(),
+            |to| times::short(zone, now, to),
+        );
+        let due = times::short(zone, now, deferral.slot.fire_at);
+        writeln!(
+            out,
+            "deferred  {:<20} due {due}, {}: goes to {to}",
+            deferral.slot.job, wait.reason
+        )?;
+    }
+    for (group, guard) in &seen.guards {
+        writeln!(out, "group     {:<20} {}", group, words(guard, now))?;
+    }
+    for (group, why) in &seen.damaged {
+        writeln!(out, "group     {group:<20} {why}")?;
+    }
+    for run in &seen.runs {
+        let outcome = run
+            .outcome
+            .as_ref()
+            .map_or_else(|| "running".to_owned(), ToString::to_string);
+        writeln!(
+            out,
+            "last      {:<20} {} {outcome}",
+            run.job,
+            times::short(zone, now, run.fire_at)
+        )?;
+    }
+    Ok(())
+}
+
+/// How a group's guard stands, in words.
+pub fn words(guard: &Guard, now: DateTime<Utc>) -> String {
+    let breaker = match guard.breaker.state {
+        BreakerState::Closed => "breaker closed".to_owned(),
+        BreakerState::Open { since } => {
+            format!("breaker open since {}", times::distance(now, since))
+        }
+        BreakerState::HalfOpen { .. } => "breaker half-open, one probe under way".to_owned(),
+    };
+    match guard.hold.as_ref().filter(|hold| hold.is_active(now)) {
+        None => breaker,
+        Some(hold) => match hold.until {
+            Some(until) => format!(
+                "held until {} ({}); {breaker}",
+                twins::instant(until),
+                hold.note
+            ),
+            None => format!("held until `offpeak resume` ({}); {breaker}", hold.note),
+        },
+    }
+}
+
+fn as_json(seen: &Seen, next: &[(DateTime<Utc>, String)], now: DateTime<Utc>) -> serde_json::Value {
+    let next: Vec<_> = next
+        .iter()
+        .map(|(at, job)| json!({ "job": job, "fire_at": twins::instant(*at) }))
+        .collect();
+    let deferrals: Vec<_> = seen.deferrals.iter().map(twins::deferral).collect();
+    let groups: Vec<_> = seen
+        .guards
+        .iter()
+        .map(|(group, guard)| twins::guard(group, guard, now))
+        .collect();
+    json!({
+        "daemon": seen.daemon.map(|pid| json!({ "pid": pid })),
+        "last_seen": seen.alive_at.map(twins::instant),
+        "next": next,
+        "deferrals": deferrals,
+        "groups": groups,
+        "runs": seen.runs.iter().map(twins::run).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,177 @@
+//! `validate`: proves that the schedule keeps its rules on any date.
+
+use std::io::Write;
+
+use chrono::{DateTime, Datelike, Utc};
+use serde_json::json;
+
+use super::{CliError, Context, Exit, args, json as twins, linting, times};
+use crate::config::Reading;
+use crate::job::JobState;
+use crate::lint::{Severity, Verdict};
+
+/// The years in which a proof may begin: it needs 28 years of known zone offsets.
+const FIRST_YEAR: i32 = 1971;
+const LAST_YEAR: i32 = 2170;
+
+/// How many firings of each job are shown.
+const NEXT: usize = 3;
+
+/// Reads, proves, prints; 0 clean, 1 findings, 2 something could not be read.
+pub fn run(
+    context: &Context,
+    args: &args::Validate,
+    out: &mut dyn Write,
+) -> Result<Exit, CliError> {
+    let reading = context.read(&args.jobs);
+    let from = args.from.unwrap_or_else(|| context.now());
+    if !(FIRST_YEAR..=LAST_YEAR).contains(&from.year()) {
+        return Err(CliError::Refused {
+            what: format!(
+                "--from {} is outside the years {FIRST_YEAR} to {LAST_YEAR}",
+                from.date_naive()
+            ),
+            help: "offsets of zones are known from 1970 to 2200, and a proof needs 28 years"
+                .to_owned(),
+        });
+    }
+    let config = &reading.config;
+    let verdict = crate::lint::check(
+        &linting::subjects(&config.plan),
+        &linting::rules(config),
+        from,
+    );
+    let printed = if context.is_json() {
+        writeln!(out, "{}", as_json(&reading, &verdict))
+    } else {
+        as_text(context, &reading, &verdict, out)
+    };
+    match printed {
+        // A reader that has seen enough changes nothing about the verdict.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        Ok(()) | Err(_) => Ok(exit(&reading, &verdict, args)),
+    }
+}
+
+fn exit(reading: &Reading, verdict: &Verdict, args: &args::Validate) -> Exit {
+    let warnings = verdict
+        .findings
+        .iter()
+        .any(|finding| finding.severity == Severity::Warning);
+    if !reading.unreadable.is_empty() {
+        Exit::Usage
+    } else if !reading.mistakes.is_empty()
+        || linting::has_errors(verdict)
+        || (args.strict && warnings)
+    {
+        Exit::No
+    } else {
+        Exit::Done
+    }
+}
+
+fn as_text(
+    context: &Context,
+    reading: &Reading,
+    verdict: &Verdict,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let reports = linting::reports(reading, verdict);
+    if !reports.is_empty() {
+        writeln!(out, "{}", linting::render(context, &reports).trim_end())?;
+        writeln!(out)?;
+    }
+    upcoming(reading, verdict.from, out)?;
+    summary(context, reading, verdict, out)
+}
+
+/// One line: how much was found, or what is proved.
+fn summary(
+    context: &Context,
+    reading: &Reading,
+    verdict: &Verdict,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let found = |severity| {
+        verdict
+            .findings
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count()
+    };
+    let errors = reading.unreadable.len() + reading.mistakes.len() + found(Severity::Error);
+    let warnings = match found(Severity::Warning) {
+        0 => String::new(),
+        count => format!(
+            ", {}",
+            context
+                .screen
+                .styled("1;33", &linting::counted(count, "warning"))
+        ),
+    };
+    let jobs = linting::counted(reading.config.plan.jobs.len(), "job");
+    if errors > 0 {
+        let errors = context
+            .screen
+            .styled("1;31", &linting::counted(errors, "error"));
+        return writeln!(out, "{jobs}: {errors}{warnings}");
+    }
+    let groups = linting::counted(reading.config.plan.groups.len(), "group");
+    let proof = format!(
+        "no collision and no peak firing before {}",
+        verdict.until.date_naive()
+    );
+    writeln!(
+        out,
+        "{jobs} in {groups}: {}{warnings}",
+        context.screen.styled("1;32", &proof)
+    )
+}
+
+/// The next firings of each enabled job in its zone and in that of the windows.
+fn upcoming(reading: &Reading, from: DateTime<Utc>, out: &mut dyn Write) -> std::io::Result<()> {
+    let plan = &reading.config.plan;
+    let peaks = plan.peaks.zone();
+    for planned in plan.jobs.values() {
+        let zone = planned.timetable.zone();
+        if planned.job.state == JobState::Disabled {
+            writeln!(out, "{:<20} disabled", planned.job.id)?;
+            continue;
+        }
+        for (index, at) in linting::upcoming(&planned.timetable, from, NEXT)
+            .into_iter()
+            .enumerate()
+        {
+            let name = if index == 0 {
+                planned.job.id.as_str()
+            } else {
+                ""
+            };
+            writeln!(out, "{name:<20} {}", times::both(zone, peaks, at))?;
+        }
+    }
+    if !plan.jobs.is_empty() {
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn as_json(reading: &Reading, verdict: &Verdict) -> serde_json::Value {
+    let mut findings: Vec<serde_json::Value> = Vec::new();
+    findings.extend(reading.unreadable.iter().map(twins::unreadable));
+    findings.extend(reading.mistakes.iter().map(twins::mistake));
+    findings.extend(
+        verdict
+            .findings
+            .iter()
+            .map(|finding| twins::finding(finding, linting::place(reading, finding).as_ref())),
+    );
+    json!({
+        "version": 1,
+        "from": twins::instant(verdict.from),
+        "until": twins::instant(verdict.until),
+        "jobs": reading.config.plan.jobs.len(),
+        "ok": reading.unreadable.is_empty() && reading.mistakes.is_empty() && !linting::has_errors(verdict),
+        "findings": findings,
+    })
+}

@@ -1,0 +1,259 @@
+//! One job: from its fields to a checked job with its policies.
+
+use std::path::Path;
+
+use crate::engine::PlannedJob;
+use crate::job::{
+    GroupId, Input, Job, JobId, JobState, KeyId, OnEmptyInput, Schedule, Template, TextSource,
+};
+use crate::schedule::{CronExpr, DeferPolicy, Timetable, Zone};
+
+use super::context::Context;
+use super::decode_defaults::{
+    DefaultKey, DefaultZone, known_key, max_tokens, missed, model, on_empty_input, timeout,
+};
+use super::decode_output::{check, output, request};
+use super::decode_policies::{defer, tighter_retry};
+use super::decode_settings::Settings;
+use super::decode_text::{Surroundings, input_names, inputs, prompt, system};
+use super::fields::{Field, Fields};
+use super::source::Place;
+use super::{templates, typed, value};
+
+/// A job whose schedule could be read, and where the linter's findings about it belong.
+#[derive(Debug)]
+pub struct DecodedJob {
+    /// The job; fields with mistakes hold what `defaults` says.
+    pub planned: PlannedJob,
+    /// Where the job begins.
+    pub place: Place,
+    /// Where each of its cron expressions stands.
+    pub crons: Vec<Place>,
+    /// Where its output file is named.
+    pub output: Option<Place>,
+}
+
+/// Reads a job's fields but for its `id`. `None` if its schedule, zone or key could not be read: then there is nothing
+/// to lint.
+pub fn job(
+    cx: &mut Context<'_>,
+    mut fields: Fields<'_>,
+    id: &JobId,
+    settings: &Settings,
+    folder: &Path,
+) -> Option<DecodedJob> {
+    let defaults = &settings.defaults;
+    let place = fields.owner().clone();
+    let when = schedule(cx, &mut fields, settings);
+    let key = key(cx, &mut fields, settings);
+    let retry = fields.read(cx, "retry", |cx, f| tighter_retry(cx, f, &settings.retry));
+    let defer = fields.read(cx, "defer", |cx, f| job_defer(cx, f, &settings.defer));
+    let missed = fields.read(cx, "missed", missed).unwrap_or(defaults.missed);
+    let (inputs, on_empty_input, template) = content(cx, &mut fields, settings, folder);
+    let (output, output_place) = fields.read(cx, "output", output).unzip();
+    let enabled = fields.read(cx, "enabled", typed::boolean).unwrap_or(true);
+    let description = fields.read(cx, "description", typed::text);
+    let check = fields
+        .read(cx, "check", |cx, f| Some(check(cx, f)))
+        .unwrap_or_default();
+    let timeout = fields
+        .read(cx, "timeout", timeout)
+        .unwrap_or(defaults.timeout);
+    let notify = fields.read(cx, "notify", |cx, f| notify(cx, f, settings));
+    not_yet(cx, &mut fields);
+    fields.close(cx);
+
+    let (exprs, crons, zone) = when?;
+    let (key, group) = key?;
+    let schedule = Schedule {
+        crons: exprs.iter().map(|expr| expr.text().to_owned()).collect(),
+        zone: zone.name().to_owned(),
+    };
+    let state = if enabled {
+        JobState::Enabled
+    } else {
+        JobState::Disabled
+    };
+    let job = Job {
+        id: id.clone(),
+        description,
+        state,
+        key,
+        group,
+        schedule,
+        template,
+        inputs,
+        on_empty_input,
+        output,
+        check,
+        timeout,
+        notify,
+    };
+    let planned = PlannedJob {
+        job,
+        timetable: Timetable::new(exprs, zone),
+        retry: retry.unwrap_or(settings.retry),
+        defer: defer.unwrap_or(settings.defer),
+        missed,
+    };
+    Some(DecodedJob {
+        planned,
+        place,
+        crons,
+        output: output_place.flatten(),
+    })
+}
+
+fn schedule(
+    cx: &mut Context<'_>,
+    fields: &mut Fields<'_>,
+    settings: &Settings,
+) -> Option<(Vec<CronExpr>, Vec<Place>, Zone)> {
+    if !fields.has("cron") {
+        let help = "write when the job fires: `cron: \"0 5 * * *\"`";
+        cx.missing(fields.owner(), "cron", help);
+    }
+    let crons = fields.read(cx, "cron", typed::crons);
+    let zone = match (fields.take("timezone"), &settings.defaults.zone) {
+        (Some(field), _) => typed::zone(cx, field),
+        (None, DefaultZone::Named(zone)) => Some(zone.clone()),
+        (None, DefaultZone::Wrong) => None,
+        (None, DefaultZone::None) => {
+            let help = "name it here, or for all jobs in offpeak.yaml: \
+                        `defaults: { timezone: Asia/Tokyo }`";
+            cx.missing(fields.owner(), "timezone", help);
+            None
+        }
+    };
+    let (exprs, places) = crons?.into_iter().unzip();
+    Some((exprs, places, zone?))
+}
+
+fn key(
+    cx: &mut Context<'_>,
+    fields: &mut Fields<'_>,
+    settings: &Settings,
+) -> Option<(KeyId, GroupId)> {
+    let key = match (fields.take("key"), &settings.defaults.key) {
+        (Some(field), _) => known_key(cx, field, &settings.keys)?,
+        (None, DefaultKey::Named(key)) => key.clone(),
+        (None, DefaultKey::Wrong) => return None,
+        (None, DefaultKey::None) => {
+            let names = value::listed(settings.keys.keys().map(KeyId::as_str));
+            cx.missing(
+                fields.owner(),
+                "key",
+                format!("name one of {names} here, or for all jobs: `defaults: {{ key: … }}`"),
+            );
+            return None;
+        }
+    };
+    let group = settings.keys.get(&key)?.group.clone();
+    Some((key, group))
+}
+
+fn job_defer(cx: &mut Context<'_>, field: Field<'_>, outer: &DeferPolicy) -> Option<DeferPolicy> {
+    let mut fields = Fields::open(cx, field, "a map")?;
+    let policy = defer(cx, &mut fields, Some(outer));
+    if let Some(pickup) = fields.take_hidden("pickup") {
+        cx.bad_field(
+            pickup.key.clone(),
+            "pickup slots belong to a group, not to a job".to_owned(),
+            Some("move `pickup` to `defer` in offpeak.yaml".to_owned()),
+        );
+    }
+    fields.close(cx);
+    Some(policy)
+}
+
+/// What the job sends. A part with mistakes is left out: the configuration is not used then.
+fn content(
+    cx: &mut Context<'_>,
+    fields: &mut Fields<'_>,
+    settings: &Settings,
+    folder: &Path,
+) -> (Vec<Input>, OnEmptyInput, Template) {
+    let defaults = &settings.defaults;
+    let inputs_field = fields.take("inputs");
+    let names = inputs_field
+        .map(|field| input_names(field.node))
+        .unwrap_or_default();
+    let inputs = inputs_field
+        .map(|field| inputs(cx, field, folder, defaults))
+        .unwrap_or_default();
+    let on_empty_input = fields
+        .read(cx, "on_empty_input", on_empty_input)
+        .unwrap_or(defaults.on_empty_input);
+    let variables: Vec<&str> = templates::BUILT_IN.into_iter().chain(names).collect();
+    let around = Surroundings {
+        folder,
+        variables: &variables,
+    };
+    let (system, system_cache) = fields
+        .read(cx, "system", |cx, f| system(cx, f, around))
+        .unzip();
+    if !fields.has("prompt") {
+        cx.missing(
+            fields.owner(),
+            "prompt",
+            "write `prompt: { file: PATH }` or `prompt: { text: … }`",
+        );
+    }
+    let prompt = fields.read(cx, "prompt", |cx, f| prompt(cx, f, around));
+    let max_tokens = fields
+        .read(cx, "max_tokens", max_tokens)
+        .unwrap_or(defaults.max_tokens);
+    let request = fields
+        .take("request")
+        .map(|field| request(cx, field, max_tokens));
+    let (delivery, extra) = request.unwrap_or_else(|| (crate::job::Delivery::Stream, Vec::new()));
+    let template = Template {
+        model: fields
+            .read(cx, "model", model)
+            .unwrap_or_else(|| defaults.model.clone()),
+        max_tokens,
+        system,
+        system_cache: system_cache.flatten(),
+        prompt: prompt.unwrap_or_else(|| TextSource::Inline(String::new())),
+        delivery,
+        extra,
+    };
+    (inputs, on_empty_input, template)
+}
+
+fn notify(cx: &mut Context<'_>, field: Field<'_>, settings: &Settings) -> Option<String> {
+    let name = typed::text(cx, field)?;
+    if settings.notify.contains_key(&name) {
+        return Some(name);
+    }
+    let names = || settings.notify.keys().map(String::as_str);
+    let help = match value::nearest(&name, names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if settings.notify.is_empty() => {
+            "add it in offpeak.yaml: `notify: { ops: { webhook_env: OPS_WEBHOOK_URL } }`".to_owned()
+        }
+        None => format!("`notify` in offpeak.yaml holds {}", value::listed(names())),
+    };
+    cx.bad_field(
+        field.place(),
+        format!("`notify`: there is no entry `{name}`"),
+        Some(help),
+    );
+    None
+}
+
+/// Fields that a later version will read. Ignoring them would run the job otherwise than its author means.
+fn not_yet(cx: &mut Context<'_>, fields: &mut Fields<'_>) {
+    for name in [
+        "for_each",
+        "max_cost",
+        "steps",
+        "delivery",
+        "fallback_model",
+    ] {
+        if let Some(field) = fields.take_hidden(name) {
+            let message = format!("`{name}` is not supported by this version");
+            cx.bad_field(field.key.clone(), message, Some("remove it".to_owned()));
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! `keys` and `notify`: names for secrets that stand elsewhere.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::job::{GroupId, KeyId};
+use crate::lint::Rule;
+
+use super::checked::{KeyConfig, KeySource, NotifyConfig};
+use super::context::Context;
+use super::fields::{Field, Fields, open_entries};
+use super::mistakes::Mistake;
+use super::node::{Entry, Node, Value};
+use super::source::Source;
+use super::typed;
+
+/// Masks what may be a secret in the wrong place under `keys`, `notify` and `upstream`, so that no message and no snippet shows it.
+///
+/// A value counts as one unless it is a name, a variable or a path where one belongs.
+#[must_use]
+pub fn masked(source: &Arc<Source>, tree: &Node) -> Option<Arc<Source>> {
+    let mut spans = Vec::new();
+    for section in entries(tree)
+        .iter()
+        .filter(|entry| is_named(entry, "keys") || is_named(entry, "notify"))
+    {
+        for item in entries(&section.value) {
+            match &item.value.value {
+                Value::Map(fields) => spans.extend(
+                    fields
+                        .iter()
+                        .filter(|field| !is_harmless(field))
+                        .filter_map(hidden),
+                ),
+                Value::Null
+                | Value::Bool(_)
+                | Value::Int(_)
+                | Value::Float(_)
+                | Value::Text(_)
+                | Value::List(_) => {
+                    spans.extend(hidden(item));
+                }
+            }
+        }
+    }
+    for section in entries(tree)
+        .iter()
+        .filter(|entry| is_named(entry, "upstream"))
+    {
+        let url = entries(&section.value)
+            .iter()
+            .filter(|entry| is_named(entry, "base_url"));
+        // A password may stand before the `@`; a right address has none.
+        spans.extend(
+            url.filter(|url| url.value.place.text().contains('@'))
+                .filter_map(hidden),
+        );
+    }
+    (!spans.is_empty()).then(|| source.masked(spans))
+}
+
+fn entries(node: &Node) -> &[Entry] {
+    match &node.value {
+        Value::Map(entries) => entries,
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Text(_)
+        | Value::List(_) => &[],
+    }
+}
+
+fn is_named(entry: &Entry, name: &str) -> bool {
+    matches!(&entry.key.value, Value::Text(text) if text == name)
+}
+
+fn is_harmless(field: &Entry) -> bool {
+    let Value::Text(text) = &field.value.value else {
+        return true;
+    };
+    match &field.key.value {
+        Value::Text(name) if name == "env" || name == "webhook_env" => is_variable(text),
+        Value::Text(name) => name == "file" || name == "group",
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::List(_)
+        | Value::Map(_) => false,
+    }
+}
+
+/// The inside of a text, without its quotes.
+fn hidden(entry: &Entry) -> Option<Range<usize>> {
+    let Value::Text(_) = entry.value.value else {
+        return None;
+    };
+    let span = entry.value.place.span();
+    let quoted = entry.value.place.text().starts_with(['"', '\'']) && span.len() >= 2;
+    Some(if quoted {
+        span.start + 1..span.end - 1
+    } else {
+        span
+    })
+}
+
+/// Reads `keys`; paths are relative to `folder`, that of the file that names them.
+pub fn keys(
+    cx: &mut Context<'_>,
+    field: Field<'_>,
+    folder: &Path,
+) -> Option<BTreeMap<KeyId, KeyConfig>> {
+    let mut keys = BTreeMap::new();
+    for entry in open_entries(
+        cx,
+        field,
+        "a map of names to `{ env: VARIABLE }` or `{ file: PATH }`",
+    )? {
+        let Some(field) = Field::of(entry) else {
+            continue;
+        };
+        let named = named(cx, field, "key");
+        let config = key(cx, field, folder);
+        if let Some(name) = named {
+            // A key with a mistake stays known, so that the jobs that name it are not wrong too.
+            let nowhere = || KeyConfig {
+                source: KeySource::Env(String::new()),
+                group: GroupId::new(name),
+            };
+            keys.entry(KeyId::new(name))
+                .or_insert(config.unwrap_or_else(nowhere));
+        }
+    }
+    if matches!(&field.node.value, Value::Map(entries) if entries.is_empty()) {
+        cx.expected(
+            field,
+            "at least one key such as `main: { env: ANTHROPIC_API_KEY }`",
+        );
+    }
+    (!keys.is_empty()).then_some(keys)
+}
+
+fn named<'a>(cx: &mut Context<'_>, field: Field<'a>, what: &str) -> Option<&'a str> {
+    if typed::is_name(field.name) {
+        return Some(field.name);
+    }
+    let message = format!(
+        "`{}` is no name for a {what}; expected {}",
+        field.name,
+        typed::NAME
+    );
+    cx.bad_field(field.key.clone(), message, None);
+    None
+}
+
+fn key(cx: &mut Context<'_>, field: Field<'_>, folder: &Path) -> Option<KeyConfig> {
+    if let Value::Text(_) = field.node.value {
+        literal(cx, field);
+        return None;
+    }
+    let mut fields = Fields::open(cx, field, "`{ env: VARIABLE }` or `{ file: PATH }`")?;
+    for name in ["key", "value", "secret", "token", "api_key"] {
+        if let Some(secret) = fields.take_hidden(name) {
+            literal(cx, secret);
+        }
+    }
+    let env = fields.take("env");
+    let file = fields.take("file");
+    let group = fields
+        .read(cx, "group", typed::name)
+        .unwrap_or_else(|| field.name.to_owned());
+    fields.close(cx);
+    let source = match (env, file) {
+        (Some(env), None) => KeySource::Env(variable(cx, env)?),
+        (None, Some(file)) => KeySource::File(folder.join(typed::text(cx, file)?)),
+        (Some(_), Some(file)) => {
+            cx.refuse(
+                file,
+                "`env` and `file` exclude each other",
+                "keep one of them",
+            );
+            return None;
+        }
+        (None, None) => {
+            cx.missing(
+                field.key,
+                "env",
+                "say where the secret is found: `env: VARIABLE` or `file: PATH`",
+            );
+            return None;
+        }
+    };
+    Some(KeyConfig {
+        source,
+        group: GroupId::new(group),
+    })
+}
+
+fn literal(cx: &mut Context<'_>, field: Field<'_>) {
+    if field.node.place.holds_secret() {
+        // Every Anthropic secret of the file is reported already.
+        return;
+    }
+    let message = format!("`{}`: a secret must not stand in this file", field.name);
+    let help =
+        "name the environment variable or the file that holds it: `{ env: ANTHROPIC_API_KEY }`";
+    cx.report(Mistake::new(Rule::LiteralSecret, field.place(), message).help(help));
+}
+
+fn variable(cx: &mut Context<'_>, field: Field<'_>) -> Option<String> {
+    let name = typed::text(cx, field)?;
+    if is_variable(&name) {
+        return Some(name);
+    }
+    if field.node.place.holds_secret() {
+        return None;
+    }
+    // What stands here may be the secret itself, so it is not repeated.
+    let reason = "this is no name of an environment variable (letters, digits and `_`)";
+    cx.refuse(
+        field,
+        reason,
+        "write the variable's name, such as `ANTHROPIC_API_KEY`, never the secret itself",
+    );
+    None
+}
+
+/// Whether a text can name an environment variable. Longer ones than 64 are more likely a secret.
+fn is_variable(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && !text.starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Reads `notify`.
+pub fn notify(cx: &mut Context<'_>, field: Field<'_>) -> Option<BTreeMap<String, NotifyConfig>> {
+    let mut targets = BTreeMap::new();
+    for entry in open_entries(cx, field, "a map of names to `{ webhook_env: VARIABLE }`")? {
+        let Some(field) = Field::of(entry) else {
+            continue;
+        };
+        let named = named(cx, field, "notify entry");
+        let config = target(cx, field);
+        if let Some(name) = named {
+            let nowhere = || NotifyConfig {
+                webhook_env: String::new(),
+            };
+            targets
+                .entry(name.to_owned())
+                .or_insert(config.unwrap_or_else(nowhere));
+        }
+    }
+    Some(targets)
+}
+
+fn target(cx: &mut Context<'_>, field: Field<'_>) -> Option<NotifyConfig> {
+    if let Value::Text(_) = field.node.value {
+        webhook_literal(cx, field);
+        return None;
+    }
+    let mut fields = Fields::open(cx, field, "`{ webhook_env: VARIABLE }`")?;
+    for name in ["webhook", "webhook_url", "url"] {
+        if let Some(address) = fields.take_hidden(name) {
+            webhook_literal(cx, address);
+        }
+    }
+    let webhook = fields.take("webhook_env");
+    fields.close(cx);
+    let Some(webhook) = webhook else {
+        cx.missing(
+            field.key,
+            "webhook_env",
+            "name the variable that holds the address: `webhook_env: OPS_WEBHOOK_URL`",
+        );
+        return None;
+    };
+    Some(NotifyConfig {
+        webhook_env: variable(cx, webhook)?,
+    })
+}
+
+fn webhook_literal(cx: &mut Context<'_>, field: Field<'_>) {
+    let message = format!(
+        "`{}`: a webhook's address is a secret and must not stand in this file",
+        field.name
+    );
+    let help = "put it in an environment variable: `{ webhook_env: OPS_WEBHOOK_URL }`";
+    cx.report(Mistake::new(Rule::LiteralSecret, field.place(), message).help(help));
+}

@@ -1,0 +1,204 @@
+//! `output`, `check` and `request`: where an answer goes, what it must satisfy, and other body fields.
+
+use crate::job::{Check, Delivery, Output, Previous};
+
+use super::context::Context;
+use super::decode_text::inline;
+use super::fields::{Field, Fields, open_entries};
+use super::node::{Node, Value};
+use super::source::Place;
+use super::templates::BUILT_IN;
+use super::typed;
+
+/// From this many tokens on, an answer that is not streamed may outlast the ten minutes that networks keep a silent
+/// connection: 600 s at the 3600 s for 128,000 tokens that the official clients reckon with.
+const MAX_WHOLE_TOKENS: u32 = 21_333;
+
+/// Reads `output`, and the place of its file.
+pub fn output(cx: &mut Context<'_>, field: Field<'_>) -> Option<(Output, Option<Place>)> {
+    let mut fields = Fields::open(
+        cx,
+        field,
+        "`{ file: PATH }` or `{ command: [PROGRAM, ARGUMENT] }`",
+    )?;
+    let file = fields.take("file");
+    let place = file.map(|file| file.place());
+    // A path is settled before the inputs are read, so only what the slot says can be in it.
+    let path = file.and_then(|file| output_path(cx, file));
+    let keep_previous = fields.take("keep_previous");
+    let previous = match keep_previous.and_then(|keep| typed::boolean(cx, keep)) {
+        Some(true) => Previous::Keep,
+        Some(false) | None => Previous::Replace,
+    };
+    let command_field = fields.take("command");
+    let command = command_field.and_then(|command| typed::argv(cx, command));
+    fields.close(cx);
+    if file.is_none() && command_field.is_none() {
+        cx.missing(field.key, "file", "write `{ file: \"out/{{ date }}.md\" }`, or `command` for a program that takes the answer");
+        return None;
+    }
+    if let Some(keep) = keep_previous.filter(|_| file.is_none()) {
+        cx.refuse(
+            keep,
+            "there is no file to keep",
+            "add `file`, or remove this",
+        );
+    }
+    Some((
+        Output {
+            file: path,
+            previous,
+            command,
+        },
+        place,
+    ))
+}
+
+fn output_path(cx: &mut Context<'_>, field: Field<'_>) -> Option<String> {
+    let path = inline(cx, field, &BUILT_IN)?;
+    if path.trim_end().ends_with('/') || path.contains('\0') || path.contains('\n') {
+        cx.expected(field, "the path of a file");
+        return None;
+    }
+    Some(path)
+}
+
+/// A path in the form in which two jobs' outputs are compared: the same text means the same file.
+pub fn normal_path(path: &str, job: &str) -> String {
+    let mut normal = String::new();
+    let mut rest = path;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (inside, tail) = after.split_once("}}").unwrap_or((after, ""));
+        normal.push_str(before);
+        match inside.trim() {
+            "job" => normal.push_str(job),
+            variable => normal.extend(["{{", variable, "}}"]),
+        }
+        rest = tail;
+    }
+    normal.push_str(rest);
+    let parts: Vec<&str> = normal
+        .split('/')
+        .enumerate()
+        .filter(|(i, part)| !matches!((*i, *part), (1.., "") | (_, ".")))
+        .map(|(_, part)| part)
+        .collect();
+    parts.join("/")
+}
+
+/// Reads `check`.
+pub fn check(cx: &mut Context<'_>, field: Field<'_>) -> Check {
+    let Some(mut fields) = Fields::open(cx, field, "a map such as `{ min_chars: 200 }`") else {
+        return Check::default();
+    };
+    let min_chars = fields.read(cx, "min_chars", |cx, f| {
+        typed::integer(cx, f, 1..=10_000_000)
+    });
+    let contains = fields
+        .read(cx, "contains", typed::texts)
+        .unwrap_or_default();
+    fields.close(cx);
+    Check {
+        min_chars: min_chars.and_then(|chars| usize::try_from(chars).ok()),
+        contains,
+    }
+}
+
+/// Reads `request`: how the answer travels, and other body fields as JSON.
+pub fn request(
+    cx: &mut Context<'_>,
+    field: Field<'_>,
+    max_tokens: u32,
+) -> (Delivery, Vec<(String, String)>) {
+    let entries = open_entries(
+        cx,
+        field,
+        "a map of body fields such as `{ thinking: { type: adaptive } }`",
+    );
+    let mut delivery = Delivery::Stream;
+    let mut extra = Vec::new();
+    for field in entries.unwrap_or_default().iter().filter_map(Field::of) {
+        match field.name {
+            "stream" => delivery = self::delivery(cx, field, max_tokens),
+            "model" | "max_tokens" | "system" => {
+                cx.bad_field(
+                    field.key.clone(),
+                    format!("`{}` has its own field in the job", field.name),
+                    Some(format!("move it out of `request`: `{}: …`", field.name)),
+                );
+            }
+            "messages" => cx.bad_field(
+                field.key.clone(),
+                "the messages are made from `prompt`".to_owned(),
+                Some("move the text to `prompt`".to_owned()),
+            ),
+            name => extra.extend(
+                json(cx, field, field.node).map(|value| (name.to_owned(), value.to_string())),
+            ),
+        }
+    }
+    (delivery, extra)
+}
+
+fn delivery(cx: &mut Context<'_>, field: Field<'_>, max_tokens: u32) -> Delivery {
+    let stream = typed::boolean(cx, field).unwrap_or(true);
+    if stream {
+        return Delivery::Stream;
+    }
+    if max_tokens > MAX_WHOLE_TOKENS {
+        let reason = format!(
+            "an answer of up to {max_tokens} tokens must be streamed: networks drop a silent connection after ten minutes"
+        );
+        cx.refuse(
+            field,
+            &reason,
+            format!("remove it, or set `max_tokens` to {MAX_WHOLE_TOKENS} at most"),
+        );
+    }
+    Delivery::Whole
+}
+
+/// A value as JSON.
+fn json(cx: &mut Context<'_>, field: Field<'_>, node: &Node) -> Option<serde_json::Value> {
+    Some(match &node.value {
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(value) => (*value).into(),
+        Value::Int(number) => {
+            let Ok(number) = i64::try_from(*number) else {
+                cx.expected(Field { node, ..field }, "a number that fits 64 bits");
+                return None;
+            };
+            number.into()
+        }
+        Value::Float(number) => serde_json::Number::from_f64(*number)?.into(),
+        Value::Text(text) => text.clone().into(),
+        Value::List(items) => items
+            .iter()
+            .map(|item| json(cx, field, item))
+            .collect::<Option<Vec<_>>>()?
+            .into(),
+        Value::Map(_) => {
+            let entries = open_entries(cx, Field { node, ..field }, "a map")?
+                .iter()
+                .filter_map(Field::of);
+            let pairs =
+                entries.map(|inner| Some((inner.name.to_owned(), json(cx, inner, inner.node)?)));
+            serde_json::Value::Object(pairs.collect::<Option<_>>()?)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_name_one_file_have_one_form() {
+        let form = |path| normal_path(path, "digest");
+        assert_eq!(form("./out/{{date}}.md"), form("out//{{ date }}.md"));
+        assert_eq!(form("out/{{ job }}.md"), "out/digest.md");
+        assert_ne!(form("/out/a.md"), form("out/a.md"));
+        assert_ne!(form("out/{{ date }}.md"), form("out/{{ slot }}.md"));
+        assert_eq!(form("out/{{ date"), "out/{{date}}");
+    }
+}

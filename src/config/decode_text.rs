@@ -1,0 +1,286 @@
+//! `prompt`, `system` and `inputs`: what a job sends, and where it comes from.
+
+use std::path::{Path, PathBuf};
+
+use crate::job::{CacheTtl, Input, InputSource, Presence, TextSource};
+use crate::lint::Rule;
+
+use super::context::{Context, regular, shown_path};
+use super::decode_defaults::{JobDefaults, timeout};
+use super::fields::{Field, Fields, open_entries};
+use super::mistakes::{Mistake, Related};
+use super::node::{Node, Value};
+use super::templates::{self, Template};
+use super::typed;
+
+/// Where a job's relative paths start, and the variables of its templates.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The folder of the job file, absolute.
+    pub folder: &'a Path,
+    /// The built-in variables and the names of the inputs.
+    pub variables: &'a [&'a str],
+}
+
+/// Reads `prompt`.
+pub fn prompt(
+    cx: &mut Context<'_>,
+    field: Field<'_>,
+    around: Surroundings<'_>,
+) -> Option<TextSource> {
+    let mut fields = Fields::open(cx, field, "`{ file: PATH }` or `{ text: … }`")?;
+    let source = text_source(cx, &mut fields, field, around);
+    fields.close(cx);
+    source
+}
+
+/// Reads `system`: a text, and how long it is cached.
+pub fn system(
+    cx: &mut Context<'_>,
+    field: Field<'_>,
+    around: Surroundings<'_>,
+) -> Option<(TextSource, Option<CacheTtl>)> {
+    let mut fields = Fields::open(cx, field, "`{ file: PATH }` or `{ text: … }`")?;
+    let source = text_source(cx, &mut fields, field, around);
+    let ttls = [("5m", CacheTtl::FiveMinutes), ("1h", CacheTtl::OneHour)];
+    let cache = fields.read(cx, "cache", |cx, f| typed::word(cx, f, &ttls));
+    fields.close(cx);
+    Some((source?, cache))
+}
+
+fn text_source(
+    cx: &mut Context<'_>,
+    fields: &mut Fields<'_>,
+    owner: Field<'_>,
+    around: Surroundings<'_>,
+) -> Option<TextSource> {
+    match (fields.take("file"), fields.take("text")) {
+        (Some(file), None) => text_file(cx, file, around).map(TextSource::File),
+        (None, Some(text)) => inline(cx, text, around.variables).map(TextSource::Inline),
+        (Some(file), Some(text)) => {
+            let message = format!("`{}`: `file` and `text` exclude each other", owner.name);
+            let mistake = Mistake::new(Rule::BadField, text.key.clone(), message);
+            cx.report(
+                mistake
+                    .related(file.key.clone(), "`file` stands here")
+                    .help("keep one of them"),
+            );
+            None
+        }
+        (None, None) => {
+            let message = format!("`{}`: neither `file` nor `text` is there", owner.name);
+            cx.bad_field(
+                owner.key.clone(),
+                message,
+                Some("write `{ file: PATH }` or `{ text: … }`".to_owned()),
+            );
+            None
+        }
+    }
+}
+
+/// Reads a template that stands in the YAML.
+pub fn inline(cx: &mut Context<'_>, field: Field<'_>, variables: &[&str]) -> Option<String> {
+    let text = typed::text(cx, field)?;
+    let template = Template {
+        text: &text,
+        place: field.node.place.clone(),
+        named: None,
+    };
+    templates::check(cx, &template, variables);
+    Some(text)
+}
+
+fn text_file(cx: &mut Context<'_>, field: Field<'_>, around: Surroundings<'_>) -> Option<PathBuf> {
+    let path = around.folder.join(typed::text(cx, field)?);
+    match cx.read_text(&path) {
+        Ok(source) => {
+            let named = Some(Related {
+                place: field.place(),
+                label: "it is named here".to_owned(),
+            });
+            let place = source.place(0..source.text().len());
+            templates::check(
+                cx,
+                &Template {
+                    text: source.text(),
+                    place,
+                    named,
+                },
+                around.variables,
+            );
+            Some(path)
+        }
+        Err(reason) => {
+            missing_file(cx, field, &path, &reason);
+            None
+        }
+    }
+}
+
+fn missing_file(cx: &mut Context<'_>, field: Field<'_>, path: &Path, reason: &str) {
+    let path = shown_path(path, cx.folder);
+    let message = format!("`{}`: {path} cannot be read: {reason}", field.name);
+    let help = "a relative path starts at the folder of the file that names it";
+    cx.report(Mistake::new(Rule::MissingFile, field.place(), message).help(help));
+}
+
+/// Reads `inputs`, in the order of the file.
+pub fn inputs(
+    cx: &mut Context<'_>,
+    field: Field<'_>,
+    folder: &Path,
+    defaults: &JobDefaults,
+) -> Vec<Input> {
+    let entries = open_entries(
+        cx,
+        field,
+        "a map of names to `{ file: PATH }` or `{ command: [PROGRAM, ARGUMENT] }`",
+    );
+    let fields = entries.unwrap_or_default().iter().filter_map(Field::of);
+    fields
+        .filter_map(|field| input(cx, field, folder, defaults))
+        .collect()
+}
+
+/// The names of `inputs`, those with mistakes included, so that a template may use them.
+pub fn input_names(node: &Node) -> Vec<&str> {
+    match &node.value {
+        Value::Map(entries) => entries
+            .iter()
+            .filter_map(Field::of)
+            .map(|field| field.name)
+            .collect(),
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Text(_)
+        | Value::List(_) => Vec::new(),
+    }
+}
+
+fn input(
+    cx: &mut Context<'_>,
+    field: Field<'_>,
+    folder: &Path,
+    defaults: &JobDefaults,
+) -> Option<Input> {
+    let named = input_name(cx, field);
+    let mut fields = Fields::open(
+        cx,
+        field,
+        "`{ file: PATH }` or `{ command: [PROGRAM, ARGUMENT] }`",
+    )?;
+    let optional = fields.read(cx, "optional", typed::boolean).unwrap_or(false);
+    let presence = if optional {
+        Presence::Optional
+    } else {
+        Presence::Required
+    };
+    let max_bytes = fields
+        .read(cx, "max_bytes", typed::size)
+        .unwrap_or(defaults.input_max_bytes);
+    let (file, command) = (fields.take("file"), fields.take("command"));
+    let limit = match command {
+        Some(_) => fields
+            .read(cx, "timeout", timeout)
+            .unwrap_or(defaults.input_timeout),
+        None => defaults.input_timeout,
+    };
+    fields.close(cx);
+    let source = match (file, command) {
+        (Some(file), None) => input_file(cx, file, folder, presence)?,
+        (None, Some(command)) => InputSource::Command {
+            argv: typed::argv(cx, command)?,
+            folder: folder.to_owned(),
+            timeout: limit,
+        },
+        (Some(_), Some(command)) => {
+            cx.bad_field(
+                command.key.clone(),
+                "`file` and `command` exclude each other".to_owned(),
+                Some("keep one of them".to_owned()),
+            );
+            return None;
+        }
+        (None, None) => {
+            let help = "write `{ file: PATH }` or `{ command: [PROGRAM, ARGUMENT] }`".to_owned();
+            cx.bad_field(
+                field.key.clone(),
+                format!(
+                    "the input `{}` has neither `file` nor `command`",
+                    field.name
+                ),
+                Some(help),
+            );
+            return None;
+        }
+    };
+    Some(Input {
+        name: named?.to_owned(),
+        source,
+        presence,
+        max_bytes,
+    })
+}
+
+fn input_name<'a>(cx: &mut Context<'_>, field: Field<'a>) -> Option<&'a str> {
+    if templates::BUILT_IN.contains(&field.name) {
+        let message = format!(
+            "the input `{}` would hide the built-in variable of that name",
+            field.name
+        );
+        cx.bad_field(
+            field.key.clone(),
+            message,
+            Some("give it another name".to_owned()),
+        );
+        return None;
+    }
+    let starts = field
+        .name
+        .starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if starts
+        && field
+            .name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_')
+    {
+        return Some(field.name);
+    }
+    let message = format!(
+        "`{}` is no name for an input; expected letters, digits and `_`",
+        field.name
+    );
+    let help = format!(
+        "write `{}`",
+        field
+            .name
+            .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
+    );
+    cx.bad_field(field.key.clone(), message, Some(help));
+    None
+}
+
+fn input_file(
+    cx: &mut Context<'_>,
+    field: Field<'_>,
+    folder: &Path,
+    presence: Presence,
+) -> Option<InputSource> {
+    let path = folder.join(typed::text(cx, field)?);
+    // What is optional may be missing, and perhaps only today.
+    let found = if presence == Presence::Optional && !path.exists() {
+        Ok(())
+    } else {
+        regular(&path)
+    };
+    match found {
+        Ok(()) => Some(InputSource::File(path)),
+        Err(reason) => {
+            missing_file(cx, field, &path, &reason);
+            None
+        }
+    }
+}

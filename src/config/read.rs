@@ -1,0 +1,181 @@
+//! From options to a configuration: reads every file, reports every mistake.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::engine::{GroupPlan, Plan};
+use crate::job::JobId;
+
+use super::checked::{Config, StoreConfig};
+use super::context::Context;
+use super::decode_job::DecodedJob;
+use super::decode_settings::{Settings, settings};
+use super::fields::Field;
+use super::files;
+use super::mistakes::{ConfigErrors, Mistake, Unreadable};
+use super::options::Options;
+use super::read_jobs::Jobs;
+use super::source::Source;
+use super::sources::Sources;
+use super::zoneinfo::ZoneShelf;
+use super::{DEFAULTS, decode_keys};
+
+/// What could be read, and everything that is wrong.
+#[derive(Debug)]
+pub struct Reading {
+    /// Every job whose schedule could be read. It is there to be linted: only without mistakes is it to be run.
+    pub config: Config,
+    /// What is wrong, in the order of the files.
+    pub mistakes: Vec<Mistake>,
+    /// Files and folders that could not be read, or are no YAML.
+    pub unreadable: Vec<Unreadable>,
+    /// Where jobs and cron expressions stand.
+    pub sources: Sources,
+}
+
+/// Reads a configuration that is to be run.
+///
+/// # Errors
+///
+/// Everything that is wrong, in one go.
+pub fn load(options: &Options) -> Result<Config, ConfigErrors> {
+    let reading = read(options);
+    if reading.mistakes.is_empty() && reading.unreadable.is_empty() {
+        return Ok(reading.config);
+    }
+    Err(reading.into_errors())
+}
+
+impl Reading {
+    /// What is wrong, apart from what could be read.
+    #[must_use]
+    pub fn into_errors(self) -> ConfigErrors {
+        ConfigErrors {
+            unreadable: self.unreadable,
+            mistakes: self.mistakes,
+        }
+    }
+}
+
+/// Reads what can be read.
+#[must_use]
+pub fn read(options: &Options) -> Reading {
+    let folder = files::absolute(&options.folder);
+    let mut cx = Context::new(&folder, ZoneShelf::open(&options.zoneinfo));
+    let mut unreadable = Vec::new();
+    let settings = read_settings(&mut cx, options, &folder, &mut unreadable);
+    let mut jobs = Jobs::new(&settings);
+    let (paths, failures) = files::find_jobs(&options.jobs, &folder);
+    unreadable.extend(failures);
+    for path in paths {
+        match files::read(&path, &folder) {
+            Ok(document) => jobs.read(&mut cx, &document),
+            Err(failure) => unreadable.push(failure),
+        }
+    }
+    let store = options.store_folder(&folder, &settings.store.0);
+    let jobs = jobs.finish(&mut cx, &store);
+    let Context {
+        mistakes, zones, ..
+    } = cx;
+    let (config, sources) = assemble(options, &folder, settings, zones, jobs);
+    Reading {
+        config,
+        mistakes,
+        unreadable,
+        sources,
+    }
+}
+
+fn read_settings(
+    cx: &mut Context<'_>,
+    options: &Options,
+    folder: &Path,
+    unreadable: &mut Vec<Unreadable>,
+) -> Settings {
+    let base = Source::new(
+        "defaults.yaml".into(),
+        "built-in defaults",
+        DEFAULTS.to_owned(),
+    );
+    let base = files::parse(base).expect("a test parses defaults.yaml");
+    let path = match &options.config_file {
+        Some(file) => Some(files::absolute(file)),
+        None => Some(folder.join("offpeak.yaml")).filter(|path| files::is_there(path)),
+    };
+    let user = path.and_then(|path| {
+        let read = files::read(&path, folder).and_then(|document| {
+            match decode_keys::masked(&document.source, &document.tree) {
+                Some(masked) => files::parse(masked),
+                None => Ok(document),
+            }
+        });
+        read.map_err(|failure| unreadable.push(failure)).ok()
+    });
+    let base_start = base.start();
+    let base_field = Field {
+        name: "defaults",
+        key: &base_start,
+        node: &base.tree,
+    };
+    let Some(user) = user else {
+        return settings(cx, None, base_field, folder);
+    };
+    cx.report_secrets(&user.source);
+    let user_start = user.start();
+    let user_field = Field {
+        name: "offpeak.yaml",
+        key: &user_start,
+        node: &user.tree,
+    };
+    settings(cx, Some(user_field), base_field, user.folder())
+}
+
+fn assemble(
+    options: &Options,
+    folder: &Path,
+    settings: Settings,
+    zones: ZoneShelf<'_>,
+    jobs: BTreeMap<JobId, DecodedJob>,
+) -> (Config, Sources) {
+    let mut sources = Sources::default();
+    let mut groups = BTreeMap::new();
+    for key in settings.keys.values() {
+        let pickup = settings.pickup.get(&key.group);
+        if let Some((_, places)) = pickup {
+            sources.add_pickup(key.group.clone(), places.clone());
+        }
+        let plan = GroupPlan {
+            guard: settings.guard,
+            pickup: pickup.map(|(timetable, _)| timetable.clone()),
+        };
+        groups.insert(key.group.clone(), plan);
+    }
+    let mut planned = BTreeMap::new();
+    for (id, decoded) in jobs {
+        sources.add_job(id.clone(), decoded.place, decoded.crons);
+        planned.insert(id, decoded.planned);
+    }
+    let (store, keep) = &settings.store;
+    let config = Config {
+        folder: folder.to_owned(),
+        store: StoreConfig {
+            path: options.store_folder(folder, store),
+            keep: *keep,
+        },
+        keys: settings.keys,
+        upstream: settings.upstream,
+        comfortable_gap: settings.comfortable_gap,
+        plan: Plan {
+            jobs: planned,
+            groups,
+            peaks: settings.peaks,
+            min_gap: settings.min_gap,
+            grace: settings.grace,
+        },
+        notify: settings.notify,
+        zone_release: zones.release().to_owned(),
+        zones: zones.into_zones(),
+    };
+    (config, sources)
+}

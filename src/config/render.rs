@@ -1,0 +1,252 @@
+//! Draws what is wrong as a snippet of the user's file with the place marked.
+
+use std::ops::Range;
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Group, Level as DrawnLevel, Renderer, Snippet};
+
+use crate::lint::{Finding, Rule, Severity};
+
+use super::mistakes::{Mistake, Unreadable};
+use super::source::{Place, Source};
+use super::sources::Sources;
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Nothing runs until it is mended.
+    Error,
+    /// Advice.
+    Warning,
+}
+
+/// Whether the text goes to a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// No colour.
+    Plain,
+    /// With the terminal's colours.
+    Color,
+}
+
+/// One thing to say about the user's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// How bad it is.
+    pub level: Level,
+    /// What was found, and what was expected.
+    pub title: String,
+    /// The rule; `None` for a file that could not be read.
+    pub rule: Option<Rule>,
+    /// The places, the first one first; the others belong to it.
+    pub marks: Vec<Mark>,
+    /// More to say, a line each.
+    pub notes: Vec<String>,
+    /// The way out.
+    pub help: Option<String>,
+}
+
+/// A marked place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// Where.
+    pub place: Place,
+    /// A few words beside the mark; empty for none.
+    pub label: String,
+}
+
+impl From<&Mistake> for Report {
+    fn from(mistake: &Mistake) -> Self {
+        let primary = Mark {
+            place: mistake.place.clone(),
+            label: String::new(),
+        };
+        let related = mistake.related.iter().map(|other| Mark {
+            place: other.place.clone(),
+            label: other.label.clone(),
+        });
+        Self {
+            level: level(mistake.rule.severity()),
+            title: mistake.message.clone(),
+            rule: Some(mistake.rule),
+            marks: std::iter::once(primary).chain(related).collect(),
+            notes: Vec::new(),
+            help: mistake.help.clone(),
+        }
+    }
+}
+
+impl From<&Unreadable> for Report {
+    fn from(unreadable: &Unreadable) -> Self {
+        let title = match &unreadable.place {
+            Some(_) => unreadable.message.clone(),
+            None => format!("{}: {}", unreadable.path, unreadable.message),
+        };
+        let marks = unreadable
+            .place
+            .iter()
+            .map(|place| Mark {
+                place: place.clone(),
+                label: String::new(),
+            })
+            .collect();
+        Self {
+            level: Level::Error,
+            title,
+            rule: None,
+            marks,
+            notes: Vec::new(),
+            help: unreadable.help.clone(),
+        }
+    }
+}
+
+impl Report {
+    /// Puts a finding of the linter where it belongs: at its cron expression, or where its job begins.
+    #[must_use]
+    pub fn of_finding(finding: &Finding, sources: &Sources) -> Self {
+        let own = finding.cron.and_then(|cron| {
+            let pickup = || sources.pickup_place(&finding.group, cron);
+            sources.cron_place(&finding.job, cron).or_else(pickup)
+        });
+        let mut marks = Vec::new();
+        marks.extend(
+            own.or_else(|| sources.job_place(&finding.job))
+                .map(|place| Mark {
+                    place,
+                    label: String::new(),
+                }),
+        );
+        if let Some(other) = &finding.other {
+            let pickup = || sources.pickup_place(&finding.group, other.cron);
+            let place = sources.cron_place(&other.job, other.cron).or_else(pickup);
+            let label = format!("`{}` fires here", other.job);
+            marks.extend(
+                place
+                    .map(|place| Mark { place, label })
+                    .filter(|mark| marks.first().is_none_or(|first| first.place != mark.place)),
+            );
+        }
+        Self {
+            level: level(finding.severity),
+            title: finding.message.clone(),
+            rule: Some(finding.rule),
+            marks,
+            notes: Vec::new(),
+            help: finding
+                .suggestion
+                .as_ref()
+                .map(|suggestion| format!("a legal time near it is `{}`", suggestion.cron)),
+        }
+    }
+}
+
+fn level(severity: Severity) -> Level {
+    match severity {
+        Severity::Error => Level::Error,
+        Severity::Warning => Level::Warning,
+    }
+}
+
+/// Draws reports, a blank line between two; lines are as wide as `width` columns allow.
+#[must_use]
+pub fn render(reports: &[Report], style: Style, width: usize) -> String {
+    let renderer = match style {
+        Style::Plain => Renderer::plain(),
+        Style::Color => Renderer::styled(),
+    };
+    let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(width);
+    let drawn: Vec<String> = reports
+        .iter()
+        .map(|report| draw(&renderer, report))
+        .collect();
+    let mut text = drawn.join("\n\n");
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+fn draw(renderer: &Renderer, report: &Report) -> String {
+    let level = match report.level {
+        Level::Error => DrawnLevel::ERROR,
+        Level::Warning => DrawnLevel::WARNING,
+    };
+    let mut title = level.primary_title(clean(&report.title));
+    if let Some(rule) = report.rule {
+        title = title.id(rule.as_str());
+    }
+    let mut group = Group::with_title(title).elements(snippets(&report.marks));
+    for note in &report.notes {
+        group = group.element(DrawnLevel::NOTE.message(clean(note)));
+    }
+    if let Some(help) = &report.help {
+        group = group.element(DrawnLevel::HELP.message(clean(help)));
+    }
+    renderer.render(&[group])
+}
+
+/// One snippet a file; each holds no more lines than its marks need.
+fn snippets(marks: &[Mark]) -> Vec<Snippet<'_, annotate_snippets::Annotation<'_>>> {
+    let mut files: Vec<(&Source, Vec<(usize, &Mark)>)> = Vec::new();
+    for (index, mark) in marks.iter().enumerate() {
+        let source = &**mark.place.source();
+        match files
+            .iter_mut()
+            .find(|(known, _)| known.path() == source.path())
+        {
+            Some((_, marks)) => marks.push((index, mark)),
+            None => files.push((source, vec![(index, mark)])),
+        }
+    }
+    files
+        .into_iter()
+        .map(|(source, marks)| snippet(source, &marks))
+        .collect()
+}
+
+fn snippet<'a>(
+    source: &'a Source,
+    marks: &[(usize, &'a Mark)],
+) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+    let spans = || {
+        marks
+            .iter()
+            .map(|(_, mark)| marked(source, mark.place.span()))
+    };
+    let first = source.line(spans().map(|span| span.start).min().unwrap_or_default());
+    let last = source.line(spans().map(|span| span.end).max().unwrap_or_default());
+    let start = source.line_start(first);
+    let end = source.line_span(last).end.max(start);
+    let annotations = marks.iter().zip(spans()).map(|((index, mark), span)| {
+        let kind = if *index == 0 {
+            AnnotationKind::Primary
+        } else {
+            AnnotationKind::Context
+        };
+        let annotation = kind.span(span.start - start..span.end - start);
+        if mark.label.is_empty() {
+            annotation
+        } else {
+            annotation.label(clean(&mark.label))
+        }
+    });
+    Snippet::source(&source.text()[start..end])
+        .line_start(first)
+        .path(source.name())
+        .annotations(annotations.collect::<Vec<_>>())
+}
+
+/// The part of a span that is marked: its first line. A text of thirty lines says nothing in red.
+fn marked(source: &Source, span: Range<usize>) -> Range<usize> {
+    let line = source.line_span(source.line(span.start));
+    let end = span.end.min(line.end);
+    span.start.min(end)..end
+}
+
+/// Text of the user in a title must not move the cursor or the lines.
+fn clean(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}

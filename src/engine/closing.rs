@@ -1,0 +1,105 @@
+//! Closes runs: the slot that takes the work, the note for a person, the row in the store.
+
+use chrono::{DateTime, Utc};
+
+use super::notice::Notice;
+use super::ports::{Deferral, Finish, NewDeferral};
+use super::runner::{Ended, Runner, Work, failed};
+use super::settle;
+use super::timeline::{Planned, promised};
+use crate::job::{Job, JobState};
+use crate::outcome::{FailReason, Outcome};
+use crate::schedule::DeferRule;
+
+impl Runner {
+    /// Closes a run whose job the plan does not have, or has disabled.
+    pub(super) async fn close_gone(&self, work: &Work) {
+        let settled = failed(FailReason::JobGone);
+        let note = settle::note(None, &settled);
+        self.close(work, self.blank_finish(work, settled.outcome, note))
+            .await;
+    }
+
+    pub(super) async fn finish(&self, planned: Planned<'_>, work: &Work, ended: Ended) -> Finish {
+        let Ended {
+            settled,
+            answer,
+            output,
+            trouble,
+            group: _,
+        } = ended;
+        let (mut settled, trouble) = match planned.job.job.state {
+            JobState::Enabled => (settled, trouble),
+            JobState::Disabled => settle::of_disabled(settled, trouble),
+        };
+        if let Some(wait) = &mut settled.wait {
+            wait.to = self.target(&planned.job.job, work, wait).await;
+        }
+        let note = settle::note(trouble, &settled);
+        let cost_usd = answer
+            .as_ref()
+            .and_then(|it| self.desk.world.upstream.cost_usd(it));
+        Finish {
+            answer,
+            cost_usd,
+            output,
+            deferral: settled.wait,
+            ..self.blank_finish(work, settled.outcome, note)
+        }
+    }
+
+    /// The slot that takes the work. Only an open slot depends on what else is promised.
+    async fn target(&self, job: &Job, work: &Work, wait: &NewDeferral) -> Option<DateTime<Utc>> {
+        let mut pending = match wait.rule {
+            DeferRule::OpenSlot => self.pending().await,
+            DeferRule::NextSlot | DeferRule::OwnSlot => Vec::new(),
+        };
+        pending.retain(|it| work.carried.as_ref().is_none_or(|own| own.id != it.id));
+        self.timeline
+            .target(job, wait, self.desk.now(), &promised(&pending, &job.group))
+    }
+
+    /// The pending deferrals; none if the store fails, and it is said.
+    pub(super) async fn pending(&self) -> Vec<Deferral> {
+        match self.desk.world.store.deferrals().await {
+            Ok(pending) => pending,
+            Err(error) => {
+                self.desk.say_failed(&error);
+                Vec::new()
+            }
+        }
+    }
+
+    fn blank_finish(&self, work: &Work, outcome: Outcome, note: Option<String>) -> Finish {
+        Finish {
+            run: work.run,
+            outcome,
+            note,
+            answer: None,
+            cost_usd: None,
+            output: None,
+            deferral: None,
+            carried: work.carried.as_ref().map(|deferral| deferral.id),
+            now: self.desk.now(),
+        }
+    }
+
+    /// Ends the run in the store, and only then says so.
+    pub(super) async fn close(&self, work: &Work, finish: Finish) -> Option<Finish> {
+        let store = &self.desk.world.store;
+        match self.desk.persist(|| store.finish(finish.clone())).await {
+            Ok(()) => {
+                let (slot, finish_told) = (work.slot.clone(), Box::new(finish.clone()));
+                self.desk.say(Notice::Ended {
+                    slot,
+                    finish: finish_told,
+                });
+                Some(finish)
+            }
+            Err(_said) => {
+                self.desk.leave_unclosed();
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Drives one call against the ports: does what the machine says, and tells it what happened.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::attempt;
+use super::call::{Action, Call, CallEnd, CallSettings, Event};
+use super::desk::Desk;
+use super::notice::Notice;
+use super::ports::{Ask, StoreError, Told};
+use crate::answer::{Answer, Reply, SendFailure};
+use crate::guard::{GuardPolicy, Hold, Permit, Sample, Verdict, classify};
+use crate::job::{GroupId, Request};
+use crate::outcome::{Attempt, AttemptEnd, RunId};
+use crate::slot::Slot;
+
+/// Beyond the attempt's timeout, before its probe counts as lost.
+const LEASE_MARGIN: Duration = Duration::from_secs(5);
+
+/// What a call goes by.
+#[derive(Debug)]
+pub(super) struct CallOrder<'a> {
+    pub run: RunId,
+    pub slot: &'a Slot,
+    pub group: &'a GroupId,
+    pub policy: &'a GuardPolicy,
+    pub settings: CallSettings,
+    /// How long a request in flight may go on after the stop signal.
+    pub grace: Duration,
+    pub request: &'a Request,
+}
+
+/// What became of a call.
+#[derive(Debug)]
+pub(super) struct Driven {
+    pub end: CallEnd,
+    pub answer: Option<Answer>,
+    /// What a person reads about the last attempt that failed.
+    pub trouble: Option<String>,
+}
+
+/// Drives a call to its end.
+///
+/// # Errors
+///
+/// [`StoreError`] if an attempt could not be asked for or recorded; nothing more was sent then.
+pub(super) async fn drive(desk: &Desk, order: CallOrder<'_>) -> Result<Driven, StoreError> {
+    let mut call = Call::new(order.settings.clone());
+    let mut driver = Driver {
+        desk,
+        order,
+        flight: None,
+        answer: None,
+        trouble: None,
+    };
+    let mut event = Event::Begun;
+    loop {
+        let now = desk.now();
+        event = match call.step(now, event) {
+            Action::Ask { n, wait } => driver.ask(n, wait, now).await?,
+            Action::Send { n: _ } => driver.send().await,
+            Action::Record {
+                class: _,
+                sample,
+                hold,
+            } => driver.record(sample, hold).await?,
+            Action::Wait(span) => match desk.stop.or_stop(desk.world.clock.sleep(span)).await {
+                Some(()) => Event::Waited,
+                None => Event::Stopped,
+            },
+            Action::Done(end) => {
+                let Driver {
+                    answer, trouble, ..
+                } = driver;
+                return Ok(Driven {
+                    end,
+                    answer,
+                    trouble,
+                });
+            }
+        };
+    }
+}
+
+struct Driver<'a> {
+    desk: &'a Desk,
+    order: CallOrder<'a>,
+    flight: Option<Flight>,
+    answer: Option<Answer>,
+    trouble: Option<String>,
+}
+
+/// An attempt that was admitted.
+struct Flight {
+    attempt: Attempt,
+    permit: Permit,
+}
+
+impl Driver<'_> {
+    async fn ask(
+        &mut self,
+        n: u32,
+        wait: Duration,
+        now: DateTime<Utc>,
+    ) -> Result<Event, StoreError> {
+        if self.desk.stop.is_raised() {
+            return Ok(Event::Stopped);
+        }
+        let CallOrder {
+            run,
+            group,
+            policy,
+            request,
+            ..
+        } = &self.order;
+        let lease = request.timeout.saturating_add(LEASE_MARGIN);
+        let ask = Ask {
+            run: *run,
+            group,
+            policy,
+            n,
+            wait,
+            lease,
+            now,
+        };
+        // Asked once: an admission that was written and not heard of must not be spent again.
+        match self.desk.world.store.admit(ask).await? {
+            Ok(permit) => {
+                let attempt = Attempt {
+                    n,
+                    started_at: now,
+                    wait,
+                    end: None,
+                };
+                self.flight = Some(Flight { attempt, permit });
+                Ok(Event::Admitted)
+            }
+            Err(refusal) => Ok(Event::Refused(refusal)),
+        }
+    }
+
+    async fn send(&mut self) -> Event {
+        let world = &self.desk.world;
+        let started = world.clock.elapsed();
+        let sent = world.upstream.send(self.order.request);
+        let sent = self
+            .desk
+            .stop
+            .or_grace(&*world.clock, self.order.grace, sent)
+            .await;
+        let latency = world.clock.elapsed().saturating_sub(started);
+        let Some(result) = sent else {
+            self.land(attempt::cancelled(latency));
+            return Event::Cancelled;
+        };
+        let verdict = match result {
+            Ok(reply) => self.answered(reply, latency),
+            Err(failure) => self.failed(&failure, latency),
+        };
+        Event::Ended {
+            verdict,
+            draw: world.dice.draw(),
+        }
+    }
+
+    fn answered(&mut self, reply: Reply, latency: Duration) -> Verdict {
+        let verdict = Verdict::answered(&reply.answer);
+        self.land(attempt::answered(&reply, &verdict, latency));
+        self.answer = Some(reply.answer);
+        self.trouble = None;
+        verdict
+    }
+
+    fn failed(&mut self, failure: &SendFailure, latency: Duration) -> Verdict {
+        let verdict = classify(failure, self.desk.now());
+        self.land(attempt::failed(failure, &verdict, latency));
+        self.trouble = Some(attempt::trouble(failure));
+        verdict
+    }
+
+    fn land(&mut self, end: AttemptEnd) {
+        if let Some(flight) = &mut self.flight {
+            flight.attempt.end = Some(end);
+        }
+    }
+
+    async fn record(
+        &mut self,
+        sample: Option<Sample>,
+        hold: Option<Hold>,
+    ) -> Result<Event, StoreError> {
+        let Some(Flight { attempt, permit }) = self.flight.take() else {
+            return Ok(Event::Recorded);
+        };
+        let Some(end) = &attempt.end else {
+            return Ok(Event::Recorded);
+        };
+        let CallOrder {
+            run, group, policy, ..
+        } = &self.order;
+        let now = self.desk.now();
+        let told = || Told {
+            run: *run,
+            group,
+            policy,
+            n: attempt.n,
+            permit: Permit {
+                generation: permit.generation,
+                probe: permit.probe,
+            },
+            sample,
+            hold: hold.clone(),
+            end: end.clone(),
+            now,
+        };
+        self.desk
+            .persist(|| self.desk.world.store.record(told()))
+            .await?;
+        let slot = self.order.slot.clone();
+        self.desk.say(Notice::Attempted { slot, attempt });
+        Ok(Event::Recorded)
+    }
+}

@@ -1,0 +1,243 @@
+//! The rules of keeping that every store shares.
+//!
+//! A store is rows and transactions. What becomes of a row is decided here,
+//! so that the store on disk and the one in virtual time cannot drift apart.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::ports::{Deferral, Finish, NewDeferral, PickupAt, StoreError};
+use crate::guard::Guard;
+use crate::outcome::{FailReason, Outcome, Run, RunId, YieldReason};
+use crate::schedule::DeferRule;
+use crate::slot::{Origin, Slot};
+
+/// How far the instant of a step may lie behind its group's row and still be a matter of waiting, not of a clock that
+/// was set back: several steps queue for a lock that each may wait ten seconds for.
+const QUEUE: TimeDelta = TimeDelta::minutes(1);
+
+/// Where a deferral stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeferralState {
+    /// It waits for a slot.
+    Pending,
+    /// A run carries it.
+    Running,
+    /// Its run ended with an answer, or with nothing to do.
+    Done,
+    /// Its run ended without an answer, and it is carried no further.
+    Failed,
+    /// A later slot of its job made the same call.
+    Merged,
+}
+
+/// A deferral and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeferralRecord {
+    /// The work, with its latest wait.
+    pub deferral: Deferral,
+    /// Where it stands.
+    pub state: DeferralState,
+    /// The run that carries it or ended it; for merged work the run that made the call. `None` while it waits, or when
+    /// that run was pruned.
+    pub run: Option<RunId>,
+    /// When it ended.
+    pub ended_at: Option<DateTime<Utc>>,
+}
+
+impl DeferralState {
+    /// Every state, for tables and parsers.
+    pub const ALL: [Self; 5] = [
+        Self::Pending,
+        Self::Running,
+        Self::Done,
+        Self::Failed,
+        Self::Merged,
+    ];
+
+    /// The word used in the store.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Merged => "merged",
+        }
+    }
+
+    /// Where a deferral stands after the run that carried it ended for good.
+    #[must_use]
+    pub const fn after(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Succeeded | Outcome::Incomplete(_) | Outcome::Skipped(_) => Self::Done,
+            Outcome::Yielded(_) | Outcome::Exhausted | Outcome::Failed(_) => Self::Failed,
+        }
+    }
+}
+
+impl PickupAt<'_> {
+    /// Whether this slot may carry a pending deferral.
+    ///
+    /// Work goes to a later slot than its own, not before the stated instant. An open-slot deferral to which no
+    /// instant could be promised is taken by any slot of its group, so that it is never lost.
+    #[must_use]
+    pub fn may_take(&self, deferral: &Deferral) -> bool {
+        let wait = &deferral.wait;
+        deferral.group == *self.group
+            && wait.not_before <= self.fire_at
+            && deferral.slot.fire_at < self.fire_at
+            && !self.skip.contains(&deferral.id)
+            && match wait.rule {
+                DeferRule::NextSlot => true,
+                DeferRule::OwnSlot => self.job == Some(&deferral.slot.job),
+                DeferRule::OpenSlot => wait.to.is_none_or(|to| to <= self.fire_at),
+            }
+    }
+}
+
+/// The instant of a step on a group's guard, once it has the row to itself.
+///
+/// Whoever waited for another process asks with an instant from before the wait. Taken at its word it would move the
+/// other's sends back to it, and they would stop counting too early; so time never runs backwards within a row, except
+/// after a clock that was set back.
+#[must_use]
+pub fn instant_in_row(guard: &Guard, now: DateTime<Utc>) -> DateTime<Utc> {
+    let sent = guard.budget.sent.back().copied();
+    let sampled = guard.breaker.samples.back().map(|sample| sample.at);
+    match sent.max(sampled) {
+        Some(latest) if latest > now && latest - now <= QUEUE => latest,
+        Some(_) | None => now,
+    }
+}
+
+/// Whether a slot that fires makes the same call as a pending deferral, so that the two are one.
+#[must_use]
+pub fn makes_same_call(slot: &Slot, deferral: &Deferral) -> bool {
+    slot.job == deferral.slot.job && deferral.wait.not_before <= slot.fire_at
+}
+
+/// The note of deferred work that a firing slot takes over.
+#[must_use]
+pub fn merged_note(slot: &Slot) -> String {
+    format!(
+        "joined with the slot of {}, which makes the same call",
+        slot.fire_at.format("%Y-%m-%d %H:%M:%SZ")
+    )
+}
+
+/// What ending a run means to its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The row takes the outcome.
+    Write,
+    /// The row has this very outcome: the caller was not told that it had been written.
+    Keep,
+}
+
+/// Decides whether a run may end with `outcome`.
+///
+/// A run ends once. A manual run that was given up after its lease still reports how it really ended.
+///
+/// # Errors
+///
+/// [`StoreError::Failed`] if the run has another outcome already.
+pub fn ending(
+    run: RunId,
+    origin: Origin,
+    known: Option<&Outcome>,
+    outcome: &Outcome,
+) -> Result<Ending, StoreError> {
+    match known {
+        None => Ok(Ending::Write),
+        Some(known) if known == outcome => Ok(Ending::Keep),
+        Some(Outcome::Failed(FailReason::Interrupted)) if origin == Origin::Manual => {
+            Ok(Ending::Write)
+        }
+        Some(known) => Err(StoreError::Failed(format!(
+            "run {} ended as `{known}` already, and cannot end as `{outcome}`",
+            run.0
+        ))),
+    }
+}
+
+/// The text that the store keeps of an answer: all of it, unless it went to a file.
+#[must_use]
+pub fn kept_text(finish: &Finish) -> Option<&str> {
+    let answer = finish.answer.as_ref().filter(|_| finish.output.is_none())?;
+    Some(&answer.text)
+}
+
+/// The error for a run that is not in the store.
+#[must_use]
+pub fn no_run(run: RunId) -> StoreError {
+    StoreError::Failed(format!("there is no run {}", run.0))
+}
+
+/// The error for an attempt that was never admitted.
+#[must_use]
+pub fn no_attempt(run: RunId, n: u32) -> StoreError {
+    StoreError::Failed(format!("run {} has made no attempt {n}", run.0))
+}
+
+/// The error for a run that says it carried a deferral which it had not taken.
+#[must_use]
+pub fn not_carried(run: RunId, deferral: i64) -> StoreError {
+    StoreError::Failed(format!("run {} does not carry deferral {deferral}", run.0))
+}
+
+/// How a run that a crash cut off is closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CutOff {
+    /// Yielded for the daemon's work, failed for a run that a person had asked for.
+    pub outcome: Outcome,
+    /// Whether something was sent that may have been billed.
+    pub note: String,
+    /// The work that goes on in a later slot; `None` for a person's run.
+    pub wait: Option<NewDeferral>,
+}
+
+/// Decides how a run that a crash cut off is closed: deferred, never sent again at once.
+///
+/// `carried` is the deferral that the run had taken; it keeps its rule and counts one more carry. The work of a run that
+/// carried none waits by [`DeferRule::NextSlot`], whatever its job says: the rule is not in the store, and the job may
+/// have changed or gone since. That rule is the one under which any slot of the group may take the work, so that it is
+/// never lost; for the same reason no slot is named, and the engine finds it in the plan. If the work yields again, it
+/// goes on by its job's own rule.
+#[must_use]
+pub fn cut_off(run: &Run, carried: Option<&NewDeferral>, now: DateTime<Utc>) -> CutOff {
+    let note = cut_off_note(run);
+    if run.origin == Origin::Manual {
+        return CutOff {
+            outcome: Outcome::Failed(FailReason::Interrupted),
+            note,
+            wait: None,
+        };
+    }
+    let wait = NewDeferral {
+        not_before: now,
+        to: None,
+        carries: carried.map_or(0, |wait| wait.carries).saturating_add(1),
+        rule: carried.map_or(DeferRule::NextSlot, |wait| wait.rule),
+        reason: YieldReason::Interrupted,
+        origin: carried.map_or(Origin::Deferred, |wait| wait.origin),
+    };
+    CutOff {
+        outcome: Outcome::Yielded(YieldReason::Interrupted),
+        note,
+        wait: Some(wait),
+    }
+}
+
+fn cut_off_note(run: &Run) -> String {
+    match run.attempts.last() {
+        None => "cut off before anything was sent".to_owned(),
+        Some(attempt) if attempt.end.is_none() => {
+            format!(
+                "cut off while attempt {} was under way; it may have been billed",
+                attempt.n
+            )
+        }
+        Some(attempt) => format!("cut off after attempt {}", attempt.n),
+    }
+}

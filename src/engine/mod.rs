@@ -1,0 +1,34 @@
+//! Runs the schedule: waits for slots, claims them, drives their calls, defers what yields.
+//!
+//! The engine asks everything of the world through [`ports`]. It spawns no
+//! task of its own: [`serve`](daemon) is one future that polls its running
+//! slots, so that virtual time can drive it without a runtime.
+
+pub mod call;
+pub mod daemon;
+pub mod error;
+pub mod keep;
+pub mod manual;
+pub mod notice;
+pub mod plan;
+pub mod ports;
+pub mod stop;
+
+mod attempt;
+mod closing;
+mod desk;
+mod drive;
+mod pickup;
+mod promise;
+mod runner;
+mod settle;
+mod tick;
+mod timeline;
+
+pub use call::{Action, Call, CallEnd, CallSettings, Event};
+pub use daemon::serve;
+pub use error::EngineError;
+pub use manual::{Asked, run_once};
+pub use notice::Notice;
+pub use plan::{GroupPlan, Plan, PlannedJob};
+pub use stop::{Drained, Stop, StopSignal};

@@ -1,0 +1,340 @@
+//! All that the engine asks of the world.
+//!
+//! Each port has an implementation at the edge and one in virtual time. The
+//! methods return boxed futures so that a [`World`] is one plain value.
+
+use std::fmt;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use crate::answer::{Answer, Reply, SendFailure};
+use crate::guard::{GuardPolicy, Hold, Permit, Refusal, Sample};
+use crate::job::{GroupId, Job, JobId, Request};
+use crate::outcome::{AttemptEnd, FailReason, Outcome, Run, RunId, SkipReason, YieldReason};
+use crate::slot::{Origin, Slot};
+
+/// The future that a port returns.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Everything outside the engine, as one value.
+#[derive(Clone)]
+pub struct World {
+    /// Tells and passes time.
+    pub clock: Arc<dyn Clock>,
+    /// Sends requests.
+    pub upstream: Arc<dyn Upstream>,
+    /// Keeps what must not be lost.
+    pub store: Arc<dyn Store>,
+    /// Reads prompts and inputs, writes answers.
+    pub workspace: Arc<dyn Workspace>,
+    /// Draws jitter.
+    pub dice: Arc<dyn Dice>,
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("World")
+    }
+}
+
+/// Tells and passes time.
+pub trait Clock: Send + Sync {
+    /// The wall clock; it may step.
+    fn now(&self) -> DateTime<Utc>;
+    /// Time since an arbitrary instant; it never steps back. Latencies are differences of it.
+    fn elapsed(&self) -> Duration;
+    /// Passes a span of [`Clock::elapsed`].
+    fn sleep(&self, span: Duration) -> Pending<'_, ()>;
+}
+
+/// Draws jitter.
+pub trait Dice: Send + Sync {
+    /// A number in 0 ≤ d < 1.
+    fn draw(&self) -> f64;
+}
+
+/// Sends requests.
+pub trait Upstream: Send + Sync {
+    /// Sends one request once: no retry, no redirect. Holds the timeouts itself; dropping the future cancels.
+    fn send<'a>(&'a self, request: &'a Request) -> Pending<'a, Result<Reply, SendFailure>>;
+    /// Dollars for a counted answer of this model; `None` if a price or a counter is unknown.
+    fn cost_usd(&self, answer: &Answer) -> Option<f64>;
+}
+
+/// Reads prompts and inputs, writes answers.
+pub trait Workspace: Send + Sync {
+    /// Fills in a job's template for one slot.
+    fn prepare<'a>(&'a self, job: &'a Job, slot: &'a Slot) -> Pending<'a, Prepared>;
+    /// Delivers a complete answer; the old output stays whole until the new one is.
+    fn deliver<'a>(
+        &'a self,
+        job: &'a Job,
+        slot: &'a Slot,
+        text: &'a str,
+    ) -> Pending<'a, Result<Option<PathBuf>, String>>;
+    /// Keeps an incomplete answer beside the output; never over it.
+    fn keep_beside<'a>(
+        &'a self,
+        job: &'a Job,
+        slot: &'a Slot,
+        text: &'a str,
+    ) -> Pending<'a, Result<Option<PathBuf>, String>>;
+}
+
+/// What became of a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prepared {
+    /// Ready to send.
+    Ready(Box<Request>),
+    /// Every input was empty, and the job skips then.
+    Empty,
+    /// It cannot be sent; the reason, and a sentence for a person.
+    Failed(FailReason, String),
+}
+
+/// Why the store could not do its job.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The folder or file cannot be opened or written.
+    #[error("store {path}: {message}")]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says, and the way out.
+        message: String,
+    },
+    /// The file was written by a newer version.
+    #[error(
+        "store {path}: schema version {found} is newer than this program knows ({known}); use a newer offpeak or another --store"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// Ours.
+        known: i64,
+    },
+    /// A statement failed.
+    #[error("store: {0}")]
+    Failed(String),
+}
+
+/// What a port of the store returns.
+pub type Stored<'a, T> = Pending<'a, Result<T, StoreError>>;
+
+/// Keeps what must not be lost. Every method is one transaction, durable when it returns.
+pub trait Store: Send + Sync {
+    /// Takes note of the schedules of a plan, `(job or group pickup name, fingerprint)`. A name that is new or whose
+    /// fingerprint changed starts after `now`; one that is gone is forgotten. Returns where each starts.
+    fn adopt<'a>(
+        &'a self,
+        schedules: &'a [(String, String)],
+        now: DateTime<Utc>,
+    ) -> Stored<'a, Vec<(String, DateTime<Utc>)>>;
+    /// The instant up to which every slot has been dealt with; `None` in a new store.
+    fn watermark(&self) -> Stored<'_, Option<DateTime<Utc>>>;
+    /// Claims the slots of one wake-up and moves the watermark, all or nothing. Slots that someone else has claimed are
+    /// left out of the answer. A `Fire` claim closes, as merged into the new run, the pending deferrals of the same job
+    /// whose `not_before` is reached.
+    fn claim(&self, tick: Tick) -> Stored<'_, Vec<Claimed>>;
+    /// Sets the watermark back after the clock stepped back by more than three hours.
+    fn rewind(&self, watermark: DateTime<Utc>) -> Stored<'_, ()>;
+    /// Takes the oldest pending deferral that a slot of this group may carry, and starts its run.
+    fn take_deferral<'a>(
+        &'a self,
+        pickup: PickupAt<'a>,
+        now: DateTime<Utc>,
+    ) -> Stored<'a, Option<Taken>>;
+    /// The pending deferrals, by `not_before`.
+    fn deferrals(&self) -> Stored<'_, Vec<Deferral>>;
+    /// Starts a run that a person asked for; `lease_until` tells others when it counts as lost.
+    fn begin_manual(&self, start: ManualStart) -> Stored<'_, RunId>;
+    /// Asks the group's guard, spends on admission, and records that attempt `n` of the run starts now.
+    fn admit<'a>(&'a self, ask: Ask<'a>) -> Stored<'a, Result<Permit, Refusal>>;
+    /// Uses up the permit, places a hold if there is one, and records how the attempt ended.
+    fn record<'a>(&'a self, told: Told<'a>) -> Stored<'a, ()>;
+    /// Ends a run; a deferral among it is durable when this returns.
+    fn finish(&self, finish: Finish) -> Stored<'_, ()>;
+    /// The daemon's runs that a crash cut off, closed as interrupted, each with a deferral; and manual runs past their lease.
+    fn recover(&self, now: DateTime<Utc>) -> Stored<'_, Vec<Run>>;
+}
+
+/// The slots of one wake-up.
+#[derive(Debug, Clone)]
+pub struct Tick {
+    /// The wake-up.
+    pub now: DateTime<Utc>,
+    /// The new watermark.
+    pub watermark: DateTime<Utc>,
+    /// What to claim.
+    pub slots: Vec<Claim>,
+}
+
+/// One slot to claim.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// The slot.
+    pub slot: Slot,
+    /// Its group.
+    pub group: GroupId,
+    /// The job's model.
+    pub model: String,
+    /// What becomes of it.
+    pub fate: Fate,
+}
+
+/// What becomes of a claimed slot.
+#[derive(Debug, Clone)]
+pub enum Fate {
+    /// It runs now.
+    Fire,
+    /// Recorded as skipped.
+    Skip(SkipReason),
+    /// Recorded as yielded `missed`, with deferred work of origin catch-up.
+    CatchUp(NewDeferral),
+}
+
+/// A claim that succeeded.
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    /// The slot.
+    pub slot: Slot,
+    /// Its run.
+    pub run: RunId,
+}
+
+/// Deferred work to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewDeferral {
+    /// Not before this instant.
+    pub not_before: DateTime<Utc>,
+    /// The slot that will take it, as known now. For an open slot this is the promised instant itself.
+    pub to: Option<DateTime<Utc>>,
+    /// Carries so far, this one included.
+    pub carries: u32,
+    /// What slots may take it.
+    pub rule: crate::schedule::DeferRule,
+    /// Why there is deferred work.
+    pub reason: YieldReason,
+    /// `Deferred` or `CatchUp`.
+    pub origin: Origin,
+}
+
+/// A pending deferral: the durable row that waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deferral {
+    /// The row's name.
+    pub id: i64,
+    /// The slot at which the work was due.
+    pub slot: Slot,
+    /// Its group.
+    pub group: GroupId,
+    /// How it waits.
+    pub wait: NewDeferral,
+}
+
+/// Which slot takes deferrals.
+#[derive(Debug, Clone, Copy)]
+pub struct PickupAt<'a> {
+    /// The group.
+    pub group: &'a GroupId,
+    /// The slot's job; `None` for a pickup slot or a promised open slot.
+    pub job: Option<&'a JobId>,
+    /// The slot's instant.
+    pub fire_at: DateTime<Utc>,
+    /// Deferrals that this slot has already carried and that yielded again.
+    pub skip: &'a [i64],
+}
+
+/// A deferral whose run has started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// The deferral.
+    pub deferral: Deferral,
+    /// Its run.
+    pub run: RunId,
+}
+
+/// A run that a person asked for.
+#[derive(Debug, Clone)]
+pub struct ManualStart {
+    /// The job and the instant of asking.
+    pub slot: Slot,
+    /// Its group.
+    pub group: GroupId,
+    /// The job's model.
+    pub model: String,
+    /// When it counts as lost.
+    pub lease_until: DateTime<Utc>,
+}
+
+/// An attempt that asks for admission.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// The run.
+    pub run: RunId,
+    /// The group.
+    pub group: &'a GroupId,
+    /// What the guard goes by.
+    pub policy: &'a GuardPolicy,
+    /// Counted from 1.
+    pub n: u32,
+    /// The wait before it.
+    pub wait: Duration,
+    /// The attempt's timeout plus 5 s.
+    pub lease: Duration,
+    /// When.
+    pub now: DateTime<Utc>,
+}
+
+/// An attempt that ended.
+#[derive(Debug)]
+pub struct Told<'a> {
+    /// The run.
+    pub run: RunId,
+    /// The group.
+    pub group: &'a GroupId,
+    /// What the guard goes by.
+    pub policy: &'a GuardPolicy,
+    /// Counted from 1.
+    pub n: u32,
+    /// From [`Store::admit`].
+    pub permit: Permit,
+    /// What the breaker is told; `None` gives the permit back: we cancelled it ourselves.
+    pub sample: Option<Sample>,
+    /// The group must be held.
+    pub hold: Option<Hold>,
+    /// How it ended.
+    pub end: AttemptEnd,
+    /// When.
+    pub now: DateTime<Utc>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone)]
+pub struct Finish {
+    /// The run.
+    pub run: RunId,
+    /// How.
+    pub outcome: Outcome,
+    /// One sentence for a person.
+    pub note: Option<String>,
+    /// The answer, if one came; kept whole when it could not be delivered.
+    pub answer: Option<Answer>,
+    /// Dollars.
+    pub cost_usd: Option<f64>,
+    /// Where the answer went.
+    pub output: Option<PathBuf>,
+    /// The work that goes on in a later slot.
+    pub deferral: Option<NewDeferral>,
+    /// The deferral that this run carried; it ends with the run.
+    pub carried: Option<i64>,
+    /// When.
+    pub now: DateTime<Utc>,
+}

@@ -1,0 +1,254 @@
+//! A plan that stands: its jobs and the two agendas made of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use super::plan::{GroupPlan, Plan, PlannedJob};
+use super::ports::{Deferral, NewDeferral, Store, StoreError};
+use crate::job::{GroupId, Job, JobId, JobState};
+use crate::schedule::defer::{Carried, Clearance, target};
+use crate::schedule::{Agenda, AgendaLine, CronExpr, DeferRule, Timetable};
+
+/// A plan and the instants at which its schedules begin.
+#[derive(Debug, Clone)]
+pub(super) struct Timeline {
+    pub plan: Arc<Plan>,
+    /// Every slot, those of disabled jobs too: they are recorded as skipped.
+    pub agenda: Agenda,
+    /// The slots that can take deferrals: those of enabled jobs, and pickup slots.
+    pub carriers: Agenda,
+}
+
+/// A job and its group, both as planned.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Planned<'a> {
+    pub job: &'a PlannedJob,
+    pub group: &'a GroupPlan,
+}
+
+/// Takes note of a plan's schedules in the store; one that is new or was edited begins now.
+pub(super) async fn adopt(
+    store: &dyn Store,
+    plan: Arc<Plan>,
+    now: DateTime<Utc>,
+) -> Result<Arc<Timeline>, StoreError> {
+    let schedules = fingerprints(&plan);
+    let starts = store.adopt(&schedules, now).await?;
+    Ok(Arc::new(Timeline::new(plan, starts, now)))
+}
+
+/// The names of a plan's schedules and what identifies each: expressions and zone.
+fn fingerprints(plan: &Plan) -> Vec<(String, String)> {
+    let jobs = plan.jobs.values();
+    let jobs = jobs.map(|planned| (job_name(&planned.job.id), fingerprint(&planned.timetable)));
+    let pickups = plan.groups.iter().filter_map(|(id, group)| {
+        let timetable = group.pickup.as_ref()?;
+        Some((pickup_name(id), fingerprint(timetable)))
+    });
+    jobs.chain(pickups).collect()
+}
+
+impl Timeline {
+    /// Joins a plan with the instants after which its schedules begin; one that is not named begins now.
+    ///
+    /// A start that lies ahead was written before the wall clock stepped back. It counts as now: the watermark keeps
+    /// what is behind it from firing twice, and otherwise nothing would fire until the old time comes.
+    pub fn new(plan: Arc<Plan>, starts: Vec<(String, DateTime<Utc>)>, now: DateTime<Utc>) -> Self {
+        let starts: BTreeMap<String, DateTime<Utc>> = starts.into_iter().collect();
+        let begin = |name: &str| starts.get(name).map_or(now, |at| (*at).min(now));
+        let job_line = |planned: &PlannedJob| AgendaLine {
+            group: planned.job.group.clone(),
+            job: Some(planned.job.id.clone()),
+            timetable: planned.timetable.clone(),
+            starts_after: begin(&job_name(&planned.job.id)),
+        };
+        let pickup_line = |(id, group): (&GroupId, &GroupPlan)| {
+            Some(AgendaLine {
+                group: id.clone(),
+                job: None,
+                timetable: group.pickup.clone()?,
+                starts_after: begin(&pickup_name(id)),
+            })
+        };
+        let pickups: Vec<AgendaLine> = plan.groups.iter().filter_map(pickup_line).collect();
+        let enabled = plan
+            .jobs
+            .values()
+            .filter(|planned| is_enabled(&planned.job));
+        let carriers = enabled
+            .map(job_line)
+            .chain(pickups.iter().cloned())
+            .collect();
+        let agenda = plan.jobs.values().map(job_line).chain(pickups).collect();
+        Self {
+            agenda: Agenda::new(agenda),
+            carriers: Agenda::new(carriers),
+            plan,
+        }
+    }
+
+    /// The same timeline after the wall clock stepped back to `now`.
+    pub fn begun_by(&self, now: DateTime<Utc>) -> Self {
+        let clamp = |agenda: &Agenda| {
+            let lines = agenda.lines().iter().cloned();
+            let clamped = lines.map(|line| AgendaLine {
+                starts_after: line.starts_after.min(now),
+                ..line
+            });
+            Agenda::new(clamped.collect())
+        };
+        let (agenda, carriers) = (clamp(&self.agenda), clamp(&self.carriers));
+        Self {
+            plan: Arc::clone(&self.plan),
+            agenda,
+            carriers,
+        }
+    }
+
+    /// A job and its group; `None` if the plan has not both.
+    pub fn planned(&self, job: &JobId) -> Option<Planned<'_>> {
+        let job = self.plan.jobs.get(job)?;
+        let group = self.plan.groups.get(&job.job.group)?;
+        Some(Planned { job, group })
+    }
+
+    /// A job that can do deferred work: planned and enabled.
+    pub fn active(&self, job: &JobId) -> Option<Planned<'_>> {
+        self.planned(job)
+            .filter(|planned| is_enabled(&planned.job.job))
+    }
+
+    /// The group whose slots take a deferral: that of the job as planned now, or else the one it was written with.
+    pub fn home<'a>(&'a self, deferral: &'a Deferral) -> &'a GroupId {
+        let planned = self.active(&deferral.slot.job);
+        planned.map_or(&deferral.group, |planned| &planned.job.job.group)
+    }
+
+    /// The slot that takes a job's yielded work; `taken` are the instants promised to other deferrals of its group.
+    pub fn target(
+        &self,
+        job: &Job,
+        wait: &NewDeferral,
+        now: DateTime<Utc>,
+        taken: &[DateTime<Utc>],
+    ) -> Option<DateTime<Utc>> {
+        let carried = Carried {
+            job: &job.id,
+            group: &job.group,
+            not_before: wait.not_before,
+        };
+        let clearance = Clearance {
+            min_gap: self.plan.min_gap,
+            peaks: &self.plan.peaks,
+            taken,
+        };
+        Some(target(wait.rule, carried, now, &self.carriers, clearance)?.fire_at)
+    }
+}
+
+/// The instants promised to the open-slot deferrals of a group.
+pub(super) fn promised(pending: &[Deferral], group: &GroupId) -> Vec<DateTime<Utc>> {
+    let of_group = pending.iter().filter(|deferral| deferral.group == *group);
+    let open = of_group.filter(|deferral| deferral.wait.rule == DeferRule::OpenSlot);
+    open.filter_map(|deferral| deferral.wait.to).collect()
+}
+
+fn is_enabled(job: &Job) -> bool {
+    match job.state {
+        JobState::Enabled => true,
+        JobState::Disabled => false,
+    }
+}
+
+/// Jobs and groups may share names, so each kind has its own mark.
+fn job_name(job: &JobId) -> String {
+    format!("job:{job}")
+}
+
+fn pickup_name(group: &GroupId) -> String {
+    format!("pickup:{group}")
+}
+
+fn fingerprint(timetable: &Timetable) -> String {
+    let zone = timetable.zone().name();
+    let exprs = timetable.exprs().iter();
+    std::iter::once(zone)
+        .chain(exprs.map(CronExpr::text))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::SimPlan;
+
+    fn at(text: &str) -> DateTime<Utc> {
+        format!("2026-12-01T{text}Z").parse().unwrap()
+    }
+
+    fn plan() -> Arc<Plan> {
+        let plan = SimPlan::new("Asia/Tokyo").unwrap();
+        let plan = plan.job("a", "main", &["0 2 * * *"]).unwrap();
+        let plan = plan.job("b", "main", &["45 2 * * *"]).unwrap();
+        plan.pickup("main", &["30 5 * * *"]).unwrap().build()
+    }
+
+    #[test]
+    fn a_fingerprint_changes_with_expression_and_zone_only() {
+        let of = |zone: &str, cron: &str| {
+            let plan = SimPlan::new(zone)
+                .unwrap()
+                .job("a", "main", &[cron])
+                .unwrap();
+            let renamed =
+                plan.with_job("a", |planned| planned.job.template.model = zone.to_owned());
+            fingerprints(&renamed.build())
+        };
+        assert_eq!(of("Asia/Tokyo", "0 2 * * *"), of("Asia/Tokyo", "0 2 * * *"));
+        assert_ne!(of("Asia/Tokyo", "0 2 * * *"), of("Asia/Tokyo", "0 3 * * *"));
+        assert_ne!(of("Asia/Tokyo", "0 2 * * *"), of("Asia/Seoul", "0 2 * * *"));
+    }
+
+    #[test]
+    fn a_job_and_a_group_of_one_name_have_two_schedules() {
+        let plan = SimPlan::new("Asia/Tokyo")
+            .unwrap()
+            .job("main", "main", &["0 2 * * *"])
+            .unwrap();
+        let plan = plan.pickup("main", &["30 5 * * *"]).unwrap().build();
+        let names: Vec<String> = fingerprints(&plan)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(names, ["job:main", "pickup:main"]);
+    }
+
+    #[test]
+    fn a_start_that_lies_ahead_counts_as_now() {
+        let starts = vec![("job:a".to_owned(), at("23:00:00"))];
+        let timeline = Timeline::new(plan(), starts, at("16:00:00"));
+        assert_eq!(
+            timeline.agenda.next_after(at("16:00:00")).unwrap().fire_at,
+            at("17:00:00")
+        );
+    }
+
+    #[test]
+    fn slots_of_disabled_jobs_are_in_the_agenda_but_carry_nothing() {
+        let mut plan = plan();
+        Arc::make_mut(&mut plan)
+            .jobs
+            .get_mut("b")
+            .unwrap()
+            .job
+            .state = JobState::Disabled;
+        let timeline = Timeline::new(plan, Vec::new(), at("17:00:00"));
+        let (group, after) = (GroupId::new("main"), at("17:00:00"));
+        let next = |agenda: &Agenda| agenda.next_in_group(&group, after).unwrap().fire_at;
+        assert_eq!(next(&timeline.agenda), at("17:45:00"));
+        assert_eq!(next(&timeline.carriers), at("20:30:00"));
+    }
+}

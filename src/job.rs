@@ -1,0 +1,261 @@
+//! What to send, with which key, on what schedule.
+//!
+//! A [`Job`] is one YAML definition after its fields were checked. Schedules
+//! stay text here: only expression and zone are ever stored, and
+//! [`crate::schedule::Timetable`] compiles them. A [`Request`] is a job's
+//! prompt after its variables were filled in for one slot.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+macro_rules! identifier {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Wraps a name; cheap to clone from here on.
+            #[must_use]
+            pub fn new(name: impl AsRef<str>) -> Self {
+                Self(Arc::from(name.as_ref()))
+            }
+
+            /// The name as written.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:?}", &*self.0)
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
+identifier! {
+    /// The name of a job: its file's stem, or its `id` in a list.
+    JobId
+}
+identifier! {
+    /// The name of an API key; the secret itself stays in the client.
+    KeyId
+}
+identifier! {
+    /// The name of a group: the keys that share a provider limit.
+    GroupId
+}
+
+/// One YAML definition: request, key, schedule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// Unique over all job files.
+    pub id: JobId,
+    /// What the job is for, in the user's words.
+    pub description: Option<String>,
+    /// Whether its slots fire; slots of a disabled job are recorded as skipped.
+    pub state: JobState,
+    /// The key it sends with.
+    pub key: KeyId,
+    /// The group of that key.
+    pub group: GroupId,
+    /// When it fires, as text.
+    pub schedule: Schedule,
+    /// What it sends, before variables are filled in.
+    pub template: Template,
+    /// Named texts for the prompt, in the order of the file.
+    pub inputs: Vec<Input>,
+    /// What to do when every input is empty.
+    pub on_empty_input: OnEmptyInput,
+    /// Where the answer goes; `None` keeps it in the history only.
+    pub output: Option<Output>,
+    /// What an answer must satisfy to count as complete.
+    pub check: Check,
+    /// How long one whole attempt may take.
+    pub timeout: Duration,
+    /// Who is told of a failure; a name from `notify` in `offpeak.yaml`.
+    pub notify: Option<String>,
+}
+
+/// Whether a job takes part in the schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobState {
+    /// Its slots fire.
+    Enabled,
+    /// Its slots are recorded as skipped.
+    Disabled,
+}
+
+/// One or more cron expressions in one named zone, as text.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Schedule {
+    /// The expressions, at least one.
+    pub crons: Vec<String>,
+    /// An IANA zone name.
+    pub zone: String,
+}
+
+/// A text in the job file or in a file of its own, with `{{ variables }}`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum TextSource {
+    /// The text stands in the YAML.
+    Inline(String),
+    /// The text stands in this file, an absolute path; read anew for each run.
+    File(PathBuf),
+}
+
+/// How long the API keeps a prompt prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CacheTtl {
+    /// Five minutes, renewed with each use.
+    FiveMinutes,
+    /// One hour, renewed with each use.
+    OneHour,
+}
+
+/// What a job sends before its variables are filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// The model id.
+    pub model: String,
+    /// The most tokens that the answer may have, thinking included.
+    pub max_tokens: u32,
+    /// The system prompt.
+    pub system: Option<TextSource>,
+    /// How long the system prompt is cached.
+    pub system_cache: Option<CacheTtl>,
+    /// The user message.
+    pub prompt: TextSource,
+    /// Whether the answer comes as an event stream.
+    pub delivery: Delivery,
+    /// Any other body field, as `(name, JSON text)`, in the order of the file.
+    pub extra: Vec<(String, String)>,
+}
+
+/// How the answer travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Delivery {
+    /// As an event stream: safe for long answers.
+    Stream,
+    /// As one JSON body.
+    Whole,
+}
+
+/// A named text for the prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// The variable's name.
+    pub name: String,
+    /// Where the text comes from.
+    pub source: InputSource,
+    /// Whether the run goes on without it.
+    pub presence: Presence,
+    /// More than this many bytes are cut, with a visible mark.
+    pub max_bytes: usize,
+}
+
+/// Where an input's text comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InputSource {
+    /// A file, an absolute path.
+    File(PathBuf),
+    /// A program and its arguments, run without a shell, standard output taken.
+    Command {
+        /// Program, then arguments; at least one element.
+        argv: Vec<String>,
+        /// The working folder: that of the file that names the command.
+        folder: PathBuf,
+        /// How long it may run.
+        timeout: Duration,
+    },
+}
+
+/// Whether an input must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// A missing file or a failing command fails the run.
+    Required,
+    /// A missing file or a failing command counts as an empty text.
+    Optional,
+}
+
+/// What to do when every input of a job is empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnEmptyInput {
+    /// Record the slot as skipped.
+    Skip,
+    /// Record the run as failed.
+    Fail,
+    /// Send the prompt all the same.
+    Send,
+}
+
+/// Where an answer goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// A path with `{{ variables }}`, relative to the working folder.
+    pub file: Option<String>,
+    /// What happens to a file of an earlier run.
+    pub previous: Previous,
+    /// A program that takes the answer on standard input, without a shell.
+    pub command: Option<Vec<String>>,
+}
+
+/// What happens to an output file of an earlier run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Previous {
+    /// The new file takes its place in one step.
+    Replace,
+    /// It is kept beside the new one as `NAME.previous`.
+    Keep,
+}
+
+/// What an answer must satisfy to count as complete.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Check {
+    /// The least number of characters.
+    pub min_chars: Option<usize>,
+    /// Texts that must occur.
+    pub contains: Vec<String>,
+}
+
+/// What to send for one slot: a template with its variables filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The key to send with.
+    pub key: KeyId,
+    /// The model id.
+    pub model: String,
+    /// The most tokens that the answer may have.
+    pub max_tokens: u32,
+    /// The system prompt.
+    pub system: Option<String>,
+    /// How long the system prompt is cached.
+    pub system_cache: Option<CacheTtl>,
+    /// The user message.
+    pub prompt: String,
+    /// Whether the answer comes as an event stream.
+    pub delivery: Delivery,
+    /// Any other body field, as `(name, JSON text)`.
+    pub extra: Vec<(String, String)>,
+    /// How long one whole attempt may take.
+    pub timeout: Duration,
+}

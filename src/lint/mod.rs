@@ -1,0 +1,134 @@
+//! The linter: proves over the calendar that a schedule keeps its rules.
+//!
+//! Core: it knows jobs and rules, not files. Its findings name a job and the
+//! index of a cron expression; the shell finds the place in the YAML.
+
+mod board;
+mod calendar;
+mod clock_change;
+mod compile;
+pub mod finding;
+#[cfg(test)]
+mod fixture;
+mod near;
+mod never;
+mod overrun;
+mod peak;
+mod ranked;
+mod regimes;
+mod repair;
+mod rewrite;
+mod ring;
+mod seams;
+mod spacing;
+mod tell;
+mod year;
+
+pub use finding::{Finding, Other, Rule, Severity, Suggestion};
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use calendar::Calendar;
+
+use crate::job::{GroupId, JobId};
+use crate::schedule::{PeakWindows, Timetable};
+
+/// What the linter needs to know of one job, or of one group's pickup slots.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// The job; pickup slots are named `pickup:GROUP`.
+    pub job: JobId,
+    /// The group it counts against.
+    pub group: GroupId,
+    /// When it fires.
+    pub timetable: Timetable,
+    /// The longest that one run may take: attempts × timeout, and the waits between.
+    pub worst_case: Duration,
+}
+
+/// The rules to prove.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// The least gap between two firings of one group; exactly this gap passes.
+    pub min_gap: Duration,
+    /// The gap below which advice is given.
+    pub comfortable_gap: Duration,
+    /// The peak windows.
+    pub peaks: PeakWindows,
+}
+
+/// What was found, and over which span.
+#[derive(Debug, Clone)]
+pub struct Verdict {
+    /// The first instant of the proof.
+    pub from: DateTime<Utc>,
+    /// The proof holds before this instant.
+    pub until: DateTime<Utc>,
+    /// The findings, errors first, then in time, then by name.
+    pub findings: Vec<Finding>,
+}
+
+/// Proves the rules for at least 28 years from an instant.
+///
+/// A pair of firings is told by its later instant; of the earlier firings the
+/// nearest counts, and of several expressions the first in the file. Of one
+/// rule and group the first hundred findings are listed, and one more counts
+/// the rest. The order of the subjects changes nothing.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use offpeak::job::{GroupId, JobId};
+/// use offpeak::lint::{Rule, Rules, Subject, check};
+/// use offpeak::schedule::{CronExpr, PeakWindows, Timetable, Zones};
+///
+/// let zone = Zones::bundled().get("Asia/Tokyo").unwrap();
+/// let job = |name: &str, cron: &str| Subject {
+///     job: JobId::new(name),
+///     group: GroupId::new("main"),
+///     timetable: Timetable::new(vec![CronExpr::parse(cron).unwrap()], zone.clone()),
+///     worst_case: Duration::from_mins(10),
+/// };
+/// let rules = Rules {
+///     min_gap: Duration::from_mins(15),
+///     comfortable_gap: Duration::from_mins(45),
+///     peaks: PeakWindows::new(zone.clone(), vec![]),
+/// };
+/// // They meet on leap days that are Tuesdays, and on no other.
+/// let jobs = [job("leap", "0 3 29 2 *"), job("weekly", "10 3 * * tue")];
+/// let verdict = check(&jobs, &rules, "2026-12-01T00:00:00Z".parse().unwrap());
+/// let gap = &verdict.findings[0];
+/// assert_eq!(gap.rule, Rule::KeyGap);
+/// assert_eq!(gap.at, Some("2028-02-28T18:10:00Z".parse().unwrap()));
+/// assert_eq!(gap.suggestion.as_ref().unwrap().cron, "45 3 * * tue");
+/// ```
+#[must_use]
+pub fn check(subjects: &[Subject], rules: &Rules, from: DateTime<Utc>) -> Verdict {
+    let (calendar, until) = Calendar::starting(from);
+    let board = compile::board(subjects, rules, calendar);
+    let mut year = year::Year::new(&board);
+    let mut findings: Vec<Finding> = board
+        .groups
+        .iter()
+        .flat_map(|group| tell::findings(&board, group, &mut year))
+        .collect();
+    findings.sort_by(|one, two| tell::order(one).cmp(&tell::order(two)));
+    Verdict {
+        from,
+        until,
+        findings,
+    }
+}
+
+/// A span of time in whole seconds, rounded up: fire times are whole seconds
+/// apart, so they are closer than a span exactly if they are closer than this.
+/// More than a year is as good as a year.
+fn seconds(span: Duration) -> i64 {
+    const YEAR: u64 = 366 * 86_400;
+    let whole = span
+        .as_secs()
+        .saturating_add(u64::from(span.subsec_nanos() > 0));
+    whole.min(YEAR).cast_signed()
+}

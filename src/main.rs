@@ -1,0 +1,11 @@
+//! Parses arguments, runs the command, exits with its code.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use offpeak::cli::{self, Args};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    cli::run(args, &mut std::io::stdout().lock(), &mut std::io::stderr()).into()
+}

@@ -1,0 +1,212 @@
+//! Draws a summary as plain text.
+
+use std::time::Duration;
+
+use super::chain::{Chain, ChainEnd};
+use super::percentiles::{Completion, Percentiles};
+use super::summary::{Dollars, Summary, Tokens};
+use super::table::{Align, lay_out};
+use super::view::{View, span, waits};
+
+/// The counts, the percentiles, and what became of every deferral.
+#[must_use]
+pub fn render_summary(summary: &Summary, view: &View) -> String {
+    let mut text = counts(summary, view);
+    text.push('\n');
+    text.push_str(&spans(summary, view));
+    if !summary.deferred.is_empty() {
+        text.push('\n');
+        text.push_str(&deferrals(&summary.deferred, view));
+    }
+    text
+}
+
+fn counts(summary: &Summary, view: &View) -> String {
+    let slots = summary
+        .slots
+        .named()
+        .into_iter()
+        .filter(|(_, count)| *count > 0);
+    let slots = join(slots.map(|(word, count)| format!("{count} {word}")));
+    let yields = join(
+        summary
+            .yields
+            .iter()
+            .map(|(gate, count)| format!("{count} {gate}")),
+    );
+    let mean = summary
+        .mean_attempts()
+        .map_or_else(|| "-".to_owned(), |mean| format!("{mean:.2}"));
+    let attempts = format!(
+        "{} in {}, {mean} a call; {} brought no answer",
+        summary.attempts,
+        counted(summary.calls, "call"),
+        summary.wasted
+    );
+    let rows = [
+        ("slots", format!("{}: {slots}", summary.slots.total())),
+        ("attempts", attempts),
+        (
+            "yields",
+            format!("{}: {yields}", summary.yields.values().sum::<usize>()),
+        ),
+        ("tokens", tokens(&summary.tokens)),
+        ("dollars", dollars(&summary.dollars)),
+    ];
+    let rows =
+        rows.map(|(word, text)| vec![word.to_owned(), text.trim_end_matches(": ").to_owned()]);
+    lay_out(&rows, &[Align::Left, Align::Left], view.width)
+}
+
+fn tokens(tokens: &Tokens) -> String {
+    let counted = &tokens.counted;
+    let written = counted.cache_write_5m_tokens + counted.cache_write_1h_tokens;
+    let mut parts = vec![
+        format!("{} in", counted.input_tokens),
+        format!("{} out", counted.output_tokens),
+        format!("{written} to the cache"),
+        format!("{} from the cache", counted.cache_read_tokens),
+    ];
+    parts.extend(unknown(tokens.unknown, "count"));
+    parts.join(", ")
+}
+
+fn dollars(dollars: &Dollars) -> String {
+    let mut parts = vec![format!("{:.4}", dollars.known)];
+    parts.extend(unknown(dollars.unknown, "cost"));
+    parts.join(", ")
+}
+
+/// What may have been billed beside the sum; a sum alone would look like the whole.
+fn unknown(attempts: usize, what: &str) -> Option<String> {
+    (attempts > 0).then(|| format!("and {} of unknown {what}", counted(attempts, "attempt")))
+}
+
+fn spans(summary: &Summary, view: &View) -> String {
+    let head = ["", "p50", "p95", "p99", "max", "of"]
+        .map(str::to_owned)
+        .to_vec();
+    let mut rows = vec![head];
+    rows.push(percentile_row("latency", summary.latency.as_ref()));
+    rows.push(percentile_row("first byte", summary.first_byte.as_ref()));
+    rows.push(completion_row(&summary.completion));
+    let aligns = [
+        Align::Left,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Left,
+    ];
+    lay_out(&rows, &aligns, view.width)
+}
+
+fn percentile_row(word: &str, figures: Option<&Percentiles>) -> Vec<String> {
+    let Some(figures) = figures else {
+        return row(word, [None; 4], "no attempts".to_owned());
+    };
+    let few = if figures.is_few() {
+        ", too few for p99"
+    } else {
+        ""
+    };
+    let spans = [figures.p50, figures.p95, figures.p99, figures.max].map(Some);
+    row(
+        word,
+        spans,
+        format!("{}{few}", counted(figures.samples, "attempt")),
+    )
+}
+
+fn completion_row(completion: &Completion) -> Vec<String> {
+    let spans = [
+        completion.p50,
+        completion.p95,
+        completion.p99,
+        completion.max,
+    ];
+    row(
+        "due to done",
+        spans,
+        format!(
+            "{}, {} done",
+            counted(completion.due, "slot"),
+            completion.completed
+        ),
+    )
+}
+
+fn row(word: &str, spans: [Option<Duration>; 4], of: String) -> Vec<String> {
+    let cells = spans.map(|figure| figure.map_or_else(|| "-".to_owned(), span));
+    [word.to_owned()]
+        .into_iter()
+        .chain(cells)
+        .chain([of])
+        .collect()
+}
+
+fn deferrals(chains: &[Chain], view: &View) -> String {
+    let head = [
+        &view.head("deferred work of"),
+        "job",
+        "deferred",
+        "attempts",
+        "became",
+    ];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(chains.iter().map(|chain| {
+        vec![
+            view.time(chain.fire_at),
+            chain.job.to_string(),
+            format!("{}x", chain.deferrals),
+            chain.attempts.to_string(),
+            became(chain, view),
+        ]
+    }));
+    lay_out(
+        &rows,
+        &[
+            Align::Left,
+            Align::Left,
+            Align::Right,
+            Align::Right,
+            Align::Left,
+        ],
+        view.width,
+    )
+}
+
+fn became(chain: &Chain, view: &View) -> String {
+    match &chain.end {
+        ChainEnd::Succeeded(at) => {
+            let after = chain.completed_after().unwrap_or_default();
+            format!(
+                "succeeded at {}, {} after it was due",
+                view.time(*at),
+                span(after)
+            )
+        }
+        ChainEnd::Incomplete(reason) => format!("incomplete: {reason}"),
+        ChainEnd::Exhausted => "exhausted".to_owned(),
+        ChainEnd::Failed(reason) => format!("failed: {reason}"),
+        ChainEnd::Skipped(reason) => format!("skipped: {reason}"),
+        ChainEnd::Yielded(reason) => format!("yielded: {reason}"),
+        ChainEnd::Waiting(deferred) => format!("waiting: {}", waits(deferred, view)),
+        ChainEnd::Running => "running".to_owned(),
+    }
+}
+
+fn join(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+fn counted(count: usize, word: &str) -> String {
+    if count == 1 {
+        format!("1 {word}")
+    } else {
+        format!("{count} {word}s")
+    }
+}
+
+#[cfg(test)]
+mod tests;

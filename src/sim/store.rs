@@ -1,0 +1,149 @@
+//! The store in memory, for virtual time.
+//!
+//! It keeps the same promises as the store on disk, less durability: each
+//! method is one step under one lock, and a step that fails changes nothing.
+
+mod claim;
+mod rows;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Utc};
+
+use self::rows::{DeferralRow, Rows};
+use crate::engine::keep::DeferralRecord;
+use crate::engine::ports::{
+    Ask, Claimed, Deferral, Finish, ManualStart, PickupAt, Store, Stored, Taken, Tick, Told,
+};
+use crate::guard::{Guard, Permit, Refusal};
+use crate::job::GroupId;
+use crate::outcome::{Outcome, Run, RunId};
+use crate::slot::Slot;
+
+/// The store in memory. Nothing outlives it.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    rows: Mutex<Rows>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Every run so far, oldest first.
+    #[must_use]
+    pub fn runs(&self) -> Vec<Run> {
+        self.lock().runs.iter().map(|row| row.run.clone()).collect()
+    }
+
+    /// The text of a run's answer; `None` if it brought none, or the text went to [`Run::output`].
+    #[must_use]
+    pub fn answer(&self, run: RunId) -> Option<String> {
+        self.lock()
+            .runs
+            .iter()
+            .find(|row| row.run.id == run)?
+            .answer
+            .clone()
+    }
+
+    /// Every claimed slot with the outcome of its own run; `None` while that runs.
+    #[must_use]
+    pub fn slots(&self) -> Vec<(Slot, Option<Outcome>)> {
+        self.lock()
+            .slots
+            .iter()
+            .map(|(slot, outcome)| (slot.clone(), outcome.clone()))
+            .collect()
+    }
+
+    /// Every deferral so far, and what became of it, oldest row first.
+    #[must_use]
+    pub fn all_deferrals(&self) -> Vec<DeferralRecord> {
+        let record = |row: &DeferralRow| DeferralRecord {
+            deferral: row.deferral.clone(),
+            state: row.state,
+            run: row.run,
+            ended_at: row.ended_at,
+        };
+        self.lock().deferrals.iter().map(record).collect()
+    }
+
+    /// A group's guard; a new one if the group has sent nothing.
+    #[must_use]
+    pub fn guard(&self, group: &GroupId) -> Guard {
+        self.lock().guards.get(group).cloned().unwrap_or_default()
+    }
+
+    /// Lifts a group's hold, as a person does.
+    pub fn resume(&self, group: &GroupId) {
+        if let Some(guard) = self.lock().guards.get_mut(group) {
+            guard.resume();
+        }
+    }
+
+    /// No step leaves the rows half changed, so a panic elsewhere poisons nothing.
+    fn lock(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for MemoryStore {
+    fn adopt<'a>(
+        &'a self,
+        schedules: &'a [(String, String)],
+        now: DateTime<Utc>,
+    ) -> Stored<'a, Vec<(String, DateTime<Utc>)>> {
+        Box::pin(async move { Ok(self.lock().adopt(schedules, now)) })
+    }
+
+    fn watermark(&self) -> Stored<'_, Option<DateTime<Utc>>> {
+        Box::pin(async move { Ok(self.lock().watermark) })
+    }
+
+    fn claim(&self, tick: Tick) -> Stored<'_, Vec<Claimed>> {
+        Box::pin(async move { Ok(self.lock().claim(tick)) })
+    }
+
+    fn rewind(&self, watermark: DateTime<Utc>) -> Stored<'_, ()> {
+        Box::pin(async move {
+            self.lock().watermark = Some(watermark);
+            Ok(())
+        })
+    }
+
+    fn take_deferral<'a>(
+        &'a self,
+        pickup: PickupAt<'a>,
+        now: DateTime<Utc>,
+    ) -> Stored<'a, Option<Taken>> {
+        Box::pin(async move { Ok(self.lock().take_deferral(pickup, now)) })
+    }
+
+    fn deferrals(&self) -> Stored<'_, Vec<Deferral>> {
+        Box::pin(async move { Ok(self.lock().pending()) })
+    }
+
+    fn begin_manual(&self, start: ManualStart) -> Stored<'_, RunId> {
+        Box::pin(async move { Ok(self.lock().begin_manual(start)) })
+    }
+
+    fn admit<'a>(&'a self, ask: Ask<'a>) -> Stored<'a, Result<Permit, Refusal>> {
+        Box::pin(async move { self.lock().admit(ask) })
+    }
+
+    fn record<'a>(&'a self, told: Told<'a>) -> Stored<'a, ()> {
+        Box::pin(async move { self.lock().record(told) })
+    }
+
+    fn finish(&self, finish: Finish) -> Stored<'_, ()> {
+        Box::pin(async move { self.lock().finish(finish) })
+    }
+
+    fn recover(&self, now: DateTime<Utc>) -> Stored<'_, Vec<Run>> {
+        Box::pin(async move { Ok(self.lock().recover(now)) })
+    }
+}

@@ -1,0 +1,328 @@
+//! The rows, and each step on them.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+use crate::engine::keep::{self, CutOff, DeferralState, Ending};
+use crate::engine::ports::{
+    Ask, Deferral, Finish, ManualStart, NewDeferral, PickupAt, StoreError, Taken, Told,
+};
+use crate::guard::{Guard, Permit, Refusal};
+use crate::job::GroupId;
+use crate::outcome::{Attempt, DeferredTo, Outcome, Run, RunId};
+use crate::slot::{Origin, Slot};
+
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    pub(super) watermark: Option<DateTime<Utc>>,
+    pub(super) schedules: BTreeMap<String, (String, DateTime<Utc>)>,
+    pub(super) slots: BTreeMap<Slot, Option<Outcome>>,
+    pub(super) runs: Vec<RunRow>,
+    pub(super) deferrals: Vec<DeferralRow>,
+    pub(super) guards: BTreeMap<GroupId, Guard>,
+}
+
+#[derive(Debug)]
+pub(super) struct RunRow {
+    pub(super) run: Run,
+    pub(super) answer: Option<String>,
+    pub(super) lease_until: Option<DateTime<Utc>>,
+}
+
+#[derive(Debug)]
+pub(super) struct DeferralRow {
+    pub(super) deferral: Deferral,
+    pub(super) model: String,
+    pub(super) state: DeferralState,
+    /// The run that carries it, or that ended it.
+    pub(super) run: Option<RunId>,
+    pub(super) ended_at: Option<DateTime<Utc>>,
+}
+
+/// What a new run starts from.
+pub(super) struct Start {
+    pub(super) slot: Slot,
+    pub(super) group: GroupId,
+    pub(super) model: String,
+    pub(super) origin: Origin,
+    pub(super) now: DateTime<Utc>,
+}
+
+impl Rows {
+    pub(super) fn take_deferral(
+        &mut self,
+        pickup: PickupAt<'_>,
+        now: DateTime<Utc>,
+    ) -> Option<Taken> {
+        let at = (0..self.deferrals.len())
+            .filter(|&at| self.deferrals[at].state == DeferralState::Pending)
+            .filter(|&at| pickup.may_take(&self.deferrals[at].deferral))
+            .min_by_key(|&at| {
+                (
+                    self.deferrals[at].deferral.slot.fire_at,
+                    self.deferrals[at].deferral.id,
+                )
+            })?;
+        let run = self.start(self.deferrals[at].start(now));
+        let row = &mut self.deferrals[at];
+        row.state = DeferralState::Running;
+        row.run = Some(run);
+        Some(Taken {
+            deferral: row.deferral.clone(),
+            run,
+        })
+    }
+
+    pub(super) fn pending(&self) -> Vec<Deferral> {
+        let waits = self
+            .deferrals
+            .iter()
+            .filter(|row| row.state == DeferralState::Pending);
+        let mut pending: Vec<Deferral> = waits.map(|row| row.deferral.clone()).collect();
+        pending.sort_by_key(|deferral| (deferral.wait.not_before, deferral.id));
+        pending
+    }
+
+    pub(super) fn begin_manual(&mut self, start: ManualStart) -> RunId {
+        let now = start.slot.fire_at;
+        let run = self.start(Start {
+            slot: start.slot,
+            group: start.group,
+            model: start.model,
+            origin: Origin::Manual,
+            now,
+        });
+        self.run_row(run).lease_until = Some(start.lease_until);
+        run
+    }
+
+    pub(super) fn admit(&mut self, ask: Ask<'_>) -> Result<Result<Permit, Refusal>, StoreError> {
+        if self
+            .known_run(ask.run)?
+            .attempts
+            .iter()
+            .any(|attempt| attempt.n == ask.n)
+        {
+            return Err(StoreError::Failed(format!(
+                "run {} has made attempt {} already",
+                ask.run.0, ask.n
+            )));
+        }
+        let guard = self.guards.entry(ask.group.clone()).or_default();
+        let now = keep::instant_in_row(guard, ask.now);
+        let permit = match guard.admit(ask.policy, now, ask.lease) {
+            Ok(permit) => permit,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let attempt = Attempt {
+            n: ask.n,
+            started_at: now,
+            wait: ask.wait,
+            end: None,
+        };
+        self.run_row(ask.run).run.attempts.push(attempt);
+        Ok(Ok(permit))
+    }
+
+    pub(super) fn record(&mut self, told: Told<'_>) -> Result<(), StoreError> {
+        self.known_run(told.run)?;
+        let attempts = &mut self.run_row(told.run).run.attempts;
+        let Some(attempt) = attempts.iter_mut().find(|attempt| attempt.n == told.n) else {
+            return Err(keep::no_attempt(told.run, told.n));
+        };
+        attempt.end = Some(told.end);
+        let guard = self.guards.entry(told.group.clone()).or_default();
+        let now = keep::instant_in_row(guard, told.now);
+        match told.sample {
+            Some(sample) => guard.record(told.policy, told.permit, sample, now),
+            None => guard.release(told.permit),
+        }
+        if let Some(hold) = told.hold {
+            guard.place_hold(hold);
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(&mut self, finish: Finish) -> Result<(), StoreError> {
+        let run = self.known_run(finish.run)?;
+        if keep::ending(run.id, run.origin, run.outcome.as_ref(), &finish.outcome)? == Ending::Keep
+        {
+            return Ok(());
+        }
+        let carried = self.carried_by(finish.run);
+        if let Some(id) = finish.carried
+            && carried.is_none_or(|at| self.deferrals[at].deferral.id != id)
+        {
+            return Err(keep::not_carried(finish.run, id));
+        }
+        self.close(finish.run, finish.outcome.clone(), finish.now);
+        let text = keep::kept_text(&finish).map(str::to_owned);
+        let row = self.run_row(finish.run);
+        row.run.note = finish.note;
+        row.run.stop_reason = finish
+            .answer
+            .as_ref()
+            .map(|answer| answer.stop_reason.clone());
+        row.run.usage = finish.answer.as_ref().and_then(|answer| answer.usage);
+        row.run.cost_usd = finish.cost_usd;
+        row.run.output = finish.output;
+        row.answer = text;
+        match (finish.deferral, carried) {
+            (Some(wait), _) => self.defer(finish.run, wait),
+            (None, Some(at)) => {
+                self.deferrals[at].state = DeferralState::after(&finish.outcome);
+                self.deferrals[at].ended_at = Some(finish.now);
+            }
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn recover(&mut self, now: DateTime<Utc>) -> Vec<Run> {
+        let lost = |row: &&RunRow| {
+            row.run.outcome.is_none() && row.lease_until.is_none_or(|until| until <= now)
+        };
+        let lost: Vec<RunId> = self
+            .runs
+            .iter()
+            .filter(lost)
+            .map(|row| row.run.id)
+            .collect();
+        for &id in &lost {
+            let carried = self
+                .carried_by(id)
+                .map(|at| self.deferrals[at].deferral.wait.clone());
+            let CutOff {
+                outcome,
+                note,
+                wait,
+            } = keep::cut_off(&self.run_row(id).run, carried.as_ref(), now);
+            self.close(id, outcome, now);
+            self.run_row(id).run.note = Some(note);
+            if let Some(wait) = wait {
+                self.defer(id, wait);
+            }
+        }
+        self.runs
+            .iter()
+            .filter(|row| lost.contains(&row.run.id))
+            .map(|row| row.run.clone())
+            .collect()
+    }
+
+    pub(super) fn start(&mut self, start: Start) -> RunId {
+        let id = RunId(next_id(self.runs.len()));
+        let run = Run {
+            id,
+            job: start.slot.job,
+            fire_at: start.slot.fire_at,
+            origin: start.origin,
+            group: start.group,
+            model: start.model,
+            started_at: start.now,
+            finished_at: None,
+            outcome: None,
+            note: None,
+            attempts: Vec::new(),
+            stop_reason: None,
+            usage: None,
+            cost_usd: None,
+            output: None,
+            deferred: None,
+        };
+        self.runs.push(RunRow {
+            run,
+            answer: None,
+            lease_until: None,
+        });
+        id
+    }
+
+    /// Ends a run, and its slot if the run is the slot's own.
+    pub(super) fn close(&mut self, id: RunId, outcome: Outcome, now: DateTime<Utc>) {
+        let run = &mut self.run_row(id).run;
+        run.finished_at = Some(now);
+        run.outcome = Some(outcome.clone());
+        if run.origin == Origin::Scheduled {
+            let slot = Slot {
+                fire_at: run.fire_at,
+                job: run.job.clone(),
+            };
+            self.slots.insert(slot, Some(outcome));
+        }
+    }
+
+    /// Writes the work that a run leaves: into the row that it carried, or into a new one.
+    pub(super) fn defer(&mut self, id: RunId, wait: NewDeferral) {
+        let to = DeferredTo {
+            not_before: wait.not_before,
+            to: wait.to,
+            carries: wait.carries,
+        };
+        let run = &mut self.run_row(id).run;
+        run.deferred = Some(to);
+        let slot = Slot {
+            fire_at: run.fire_at,
+            job: run.job.clone(),
+        };
+        let (group, model) = (run.group.clone(), run.model.clone());
+        if let Some(at) = self.carried_by(id) {
+            let row = &mut self.deferrals[at];
+            row.deferral.wait = wait;
+            row.state = DeferralState::Pending;
+            row.run = None;
+            return;
+        }
+        let deferral = Deferral {
+            id: next_id(self.deferrals.len()),
+            slot,
+            group,
+            wait,
+        };
+        self.deferrals.push(DeferralRow {
+            deferral,
+            model,
+            state: DeferralState::Pending,
+            run: None,
+            ended_at: None,
+        });
+    }
+
+    fn carried_by(&self, run: RunId) -> Option<usize> {
+        self.deferrals
+            .iter()
+            .position(|row| row.state == DeferralState::Running && row.run == Some(run))
+    }
+
+    fn known_run(&self, id: RunId) -> Result<&Run, StoreError> {
+        let row = self.runs.get(index(id));
+        row.map(|row| &row.run).ok_or_else(|| keep::no_run(id))
+    }
+
+    /// The row of a run that is known to exist: names count up from 1 and none is ever removed.
+    pub(super) fn run_row(&mut self, id: RunId) -> &mut RunRow {
+        &mut self.runs[index(id)]
+    }
+}
+
+impl DeferralRow {
+    pub(super) fn start(&self, now: DateTime<Utc>) -> Start {
+        Start {
+            slot: self.deferral.slot.clone(),
+            group: self.deferral.group.clone(),
+            model: self.model.clone(),
+            origin: self.deferral.wait.origin,
+            now,
+        }
+    }
+}
+
+fn index(id: RunId) -> usize {
+    usize::try_from(id.0.saturating_sub(1)).unwrap_or(usize::MAX)
+}
+
+/// Names count up from 1, as in the store on disk.
+fn next_id(rows: usize) -> i64 {
+    i64::try_from(rows).unwrap_or(i64::MAX).saturating_add(1)
+}

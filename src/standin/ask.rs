@@ -1,0 +1,160 @@
+//! A message request as far as the stand-in reads it: what it asks, and what the API would refuse.
+
+use hyper::HeaderMap;
+use serde_json::{Value, json};
+
+use crate::anthropic::estimate_tokens;
+use crate::job::Delivery;
+
+use super::fault::{ErrorReply, Scripted};
+use super::reply::Spoken;
+use super::text::answer_to;
+
+/// A message request as far as the stand-in reads it.
+pub(super) struct Ask {
+    /// The bytes as text.
+    pub raw: String,
+    body: Value,
+}
+
+impl Ask {
+    /// Reads a body; one that is no JSON asks for nothing.
+    pub fn read(raw: &[u8]) -> Self {
+        Self {
+            body: serde_json::from_slice(raw).unwrap_or_default(),
+            raw: String::from_utf8_lossy(raw).into_owned(),
+        }
+    }
+
+    /// The model; empty if there is none.
+    pub fn model(&self) -> &str {
+        self.body["model"].as_str().unwrap_or_default()
+    }
+
+    /// How the answer is to travel.
+    pub fn delivery(&self) -> Delivery {
+        if self.body["stream"] == true {
+            Delivery::Stream
+        } else {
+            Delivery::Whole
+        }
+    }
+
+    /// The estimated tokens of everything that it says; `None` if its body is no JSON object.
+    pub fn tokens(&self) -> Option<u64> {
+        let texts = estimate_tokens(&self.prompt()) + estimate_tokens(&self.system());
+        self.body.is_object().then_some(texts)
+    }
+
+    /// The texts of the messages, a line each.
+    pub fn prompt(&self) -> String {
+        let messages = self.body["messages"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let texts: Vec<String> = messages
+            .iter()
+            .map(|message| text_of(&message["content"]))
+            .collect();
+        texts.join("\n")
+    }
+
+    /// The system prompt.
+    pub fn system(&self) -> String {
+        text_of(&self.body["system"])
+    }
+
+    /// What the API would refuse.
+    pub fn flaw(&self, headers: &HeaderMap) -> Option<ErrorReply> {
+        let has = |name: &str| headers.get(name).is_some_and(|value| !value.is_empty());
+        match (has("x-api-key"), has("authorization")) {
+            (true, false) | (false, true) => {}
+            (false, false) => return Some(invalid(401, "x-api-key header is required")),
+            (true, true) => {
+                return Some(invalid(
+                    401,
+                    "x-api-key and authorization cannot be sent together",
+                ));
+            }
+        }
+        if !has("anthropic-version") {
+            return Some(invalid(400, "anthropic-version: header is required"));
+        }
+        if !self.body.is_object() {
+            return Some(invalid(400, "the request body is not valid JSON"));
+        }
+        if self.model().is_empty() {
+            return Some(invalid(400, "model: Field required"));
+        }
+        if !self.model().starts_with("claude-") {
+            return Some(invalid(404, &format!("model: {}", self.model())));
+        }
+        if self.body["max_tokens"].as_u64().is_none() {
+            return Some(invalid(400, "max_tokens: Field required"));
+        }
+        let messages = self.body["messages"].as_array();
+        if messages.is_none_or(Vec::is_empty) {
+            return Some(invalid(400, "messages: at least one message is required"));
+        }
+        None
+    }
+
+    /// The answer to it.
+    pub fn spoken(&self, scripted: &Scripted, request_id: &str) -> Spoken {
+        let text = scripted
+            .text
+            .clone()
+            .unwrap_or_else(|| answer_to(&self.prompt()));
+        let (prompt, system) = (
+            estimate_tokens(&self.prompt()),
+            estimate_tokens(&self.system()),
+        );
+        // Each answer finds a cold cache: a cached system prompt is written, never read.
+        let ttl = self.body["system"][0]["cache_control"]["ttl"].as_str();
+        let (five, hour) = match ttl {
+            Some("1h") => (0, system),
+            Some(_) => (system, 0),
+            None => (0, 0),
+        };
+        let usage = json!({
+            "input_tokens": prompt + system - five - hour,
+            "cache_creation_input_tokens": five + hour,
+            "cache_read_input_tokens": 0,
+            "cache_creation": { "ephemeral_5m_input_tokens": five, "ephemeral_1h_input_tokens": hour },
+            "output_tokens": estimate_tokens(&text),
+            "service_tier": "standard",
+        });
+        Spoken {
+            id: request_id.replacen("req_", "msg_", 1),
+            model: self.model().to_owned(),
+            text,
+            stop_reason: scripted
+                .stop_reason
+                .clone()
+                .unwrap_or_else(|| "end_turn".to_owned()),
+            usage,
+        }
+    }
+}
+
+/// A string, or the texts of a list of blocks.
+fn text_of(content: &Value) -> String {
+    if let Some(text) = content.as_str() {
+        return text.to_owned();
+    }
+    let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
+    let texts: Vec<&str> = blocks
+        .iter()
+        .filter_map(|block| block["text"].as_str())
+        .collect();
+    texts.join("\n")
+}
+
+/// An error of the usual shape with a message of its own.
+pub(super) fn invalid(status: u16, message: &str) -> ErrorReply {
+    ErrorReply {
+        status,
+        message: Some(message.to_owned()),
+        ..ErrorReply::default()
+    }
+}

@@ -1,0 +1,99 @@
+//! Attempts: admitted under the lock of their group's guard, recorded when they end.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, named_params, params};
+
+use super::columns::{count, ms, span_ms};
+use super::fault::Fault;
+use super::guard_row;
+use crate::answer::Usage;
+use crate::engine::keep;
+use crate::guard::{GuardPolicy, Hold, Permit, Refusal, Sample};
+use crate::job::GroupId;
+use crate::outcome::{AttemptEnd, RunId};
+
+/// An attempt that asks for admission, as owned values.
+pub(super) struct Asking {
+    pub(super) run: RunId,
+    pub(super) group: GroupId,
+    pub(super) policy: GuardPolicy,
+    pub(super) n: u32,
+    pub(super) wait: Duration,
+    pub(super) lease: Duration,
+    pub(super) now: DateTime<Utc>,
+}
+
+/// An attempt that ended, as owned values.
+pub(super) struct Telling {
+    pub(super) run: RunId,
+    pub(super) group: GroupId,
+    pub(super) policy: GuardPolicy,
+    pub(super) n: u32,
+    pub(super) permit: Permit,
+    pub(super) sample: Option<Sample>,
+    pub(super) hold: Option<Hold>,
+    pub(super) end: AttemptEnd,
+    pub(super) now: DateTime<Utc>,
+}
+
+/// Asks the guard; on admission the attempt is on disk before it is sent.
+pub(super) fn admit(store: &Connection, ask: &Asking) -> Result<Result<Permit, Refusal>, Fault> {
+    let (answer, now) = guard_row::change(store, &ask.group, ask.now, |guard, now| {
+        (guard.admit(&ask.policy, now, ask.lease), now)
+    })?;
+    if answer.is_ok() {
+        let mut insert = store.prepare_cached(
+            "INSERT INTO attempts (call, n, started_at, wait_ms) SELECT id, ?2, ?3, ?4 FROM calls WHERE run = ?1",
+        )?;
+        // A failure here undoes the spending too: both are one transaction.
+        if insert.execute(params![ask.run.0, ask.n, ms(now), span_ms(ask.wait)])? == 0 {
+            return Err(keep::no_run(ask.run).into());
+        }
+    }
+    Ok(answer)
+}
+
+/// Uses up the permit and records how the attempt ended.
+pub(super) fn record(store: &Connection, told: Telling) -> Result<(), Fault> {
+    let mut update = store.prepare_cached(
+        "UPDATE attempts SET latency_ms = :latency, first_byte_ms = :first_byte, status = :status, class = :class,
+           error_type = :error_type, error_code = :error_code, request_id = :request_id, hint_ms = :hint,
+           message = :message, input_tokens = :input, cache_write_5m_tokens = :write_5m,
+           cache_write_1h_tokens = :write_1h, cache_read_tokens = :read, output_tokens = :output
+         WHERE call = (SELECT id FROM calls WHERE run = :run) AND n = :n",
+    )?;
+    let end = &told.end;
+    let tokens = |which: fn(&Usage) -> u64| end.usage.as_ref().map(|usage| count(which(usage)));
+    let changed = update.execute(named_params! {
+        ":run": told.run.0,
+        ":n": told.n,
+        ":latency": span_ms(end.latency),
+        ":first_byte": end.first_byte.map(span_ms),
+        ":status": end.status,
+        ":class": end.class.map(crate::outcome::Class::as_str),
+        ":error_type": end.error_type,
+        ":error_code": end.error_code,
+        ":request_id": end.request_id,
+        ":hint": end.hint.map(span_ms),
+        ":message": end.message,
+        ":input": tokens(|usage| usage.input_tokens),
+        ":write_5m": tokens(|usage| usage.cache_write_5m_tokens),
+        ":write_1h": tokens(|usage| usage.cache_write_1h_tokens),
+        ":read": tokens(|usage| usage.cache_read_tokens),
+        ":output": tokens(|usage| usage.output_tokens),
+    })?;
+    if changed == 0 {
+        return Err(keep::no_attempt(told.run, told.n).into());
+    }
+    guard_row::change(store, &told.group, told.now, move |guard, now| {
+        match told.sample {
+            Some(sample) => guard.record(&told.policy, told.permit, sample, now),
+            None => guard.release(told.permit),
+        }
+        if let Some(hold) = told.hold {
+            guard.place_hold(hold);
+        }
+    })
+}

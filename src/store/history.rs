@@ -1,0 +1,187 @@
+//! Reading runs back.
+
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+
+use super::columns::{
+    class, count_or_none, get, instant, instant_or_none, ms, origin, outcome, span_or_none, word,
+};
+use super::fault::Fault;
+use crate::answer::{StopReason, Usage};
+use crate::job::{GroupId, JobId};
+use crate::outcome::{Attempt, AttemptEnd, DeferredTo, Run, RunId};
+
+/// Which runs to read; an absent field lets every run pass.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HistoryFilter {
+    /// Runs of this job.
+    pub job: Option<JobId>,
+    /// Runs that counted against this group.
+    pub group: Option<GroupId>,
+    /// Runs whose outcome has this word, as [`crate::outcome::Outcome::as_str`] gives it.
+    pub outcome: Option<String>,
+    /// Runs that started at or after this instant.
+    pub from: Option<DateTime<Utc>>,
+    /// Runs that started before this instant.
+    pub until: Option<DateTime<Utc>>,
+    /// The newest so many.
+    pub limit: Option<u32>,
+}
+
+const COLUMNS: &str = "
+    SELECT r.id, r.job, r.fire_at, r.origin, r.grp, r.model, r.started_at, r.finished_at, r.outcome, r.reason,
+      r.note, r.output, r.next_not_before, r.next_at, r.next_carries,
+      c.stop_reason, c.input_tokens, c.cache_write_5m_tokens, c.cache_write_1h_tokens, c.cache_read_tokens,
+      c.output_tokens, c.cost_usd,
+      a.n, a.started_at AS sent_at, a.wait_ms, a.latency_ms, a.first_byte_ms, a.status, a.class, a.error_type,
+      a.error_code, a.request_id, a.hint_ms, a.message, a.input_tokens AS lost_input_tokens,
+      a.cache_write_5m_tokens AS lost_cache_write_5m_tokens, a.cache_write_1h_tokens AS lost_cache_write_1h_tokens,
+      a.cache_read_tokens AS lost_cache_read_tokens, a.output_tokens AS lost_output_tokens";
+
+const JOINS: &str = "
+    LEFT JOIN calls c ON c.run = r.id LEFT JOIN attempts a ON a.call = c.id
+    ORDER BY r.id, c.id, a.n";
+
+/// The runs that pass the filter, newest last.
+pub(super) fn runs(store: &Connection, filter: &HistoryFilter) -> Result<Vec<Run>, Fault> {
+    let chosen = "
+        FROM (SELECT * FROM runs
+              WHERE (?1 IS NULL OR job = ?1) AND (?2 IS NULL OR grp = ?2) AND (?3 IS NULL OR outcome = ?3)
+                AND (?4 IS NULL OR started_at >= ?4) AND (?5 IS NULL OR started_at < ?5)
+              ORDER BY id DESC LIMIT ?6) r";
+    let values = params![
+        filter.job.as_ref().map(JobId::as_str),
+        filter.group.as_ref().map(GroupId::as_str),
+        filter.outcome,
+        filter.from.map(ms),
+        filter.until.map(ms),
+        filter.limit.map_or(-1, i64::from),
+    ];
+    select(store, chosen, values)
+}
+
+/// One run.
+pub(super) fn run(store: &Connection, id: RunId) -> Result<Option<Run>, Fault> {
+    Ok(select(store, "FROM (SELECT * FROM runs WHERE id = ?1) r", [id.0])?.pop())
+}
+
+/// The runs that have not ended.
+pub(super) fn under_way(store: &Connection) -> Result<Vec<Run>, Fault> {
+    select(
+        store,
+        "FROM (SELECT * FROM runs WHERE outcome IS NULL) r",
+        [],
+    )
+}
+
+/// The answer's text of a run, if it went nowhere else.
+pub(super) fn answer(store: &Connection, id: RunId) -> Result<Option<String>, Fault> {
+    let mut select =
+        store.prepare_cached("SELECT answer FROM calls WHERE run = ?1 AND answer IS NOT NULL")?;
+    Ok(select.query_row([id.0], |row| row.get(0)).optional()?)
+}
+
+fn select(store: &Connection, chosen: &str, values: impl Params) -> Result<Vec<Run>, Fault> {
+    let mut statement = store.prepare_cached(&format!("{COLUMNS} {chosen} {JOINS}"))?;
+    let mut rows = statement.query(values)?;
+    let mut runs: Vec<Run> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let attempt = attempt(row)?;
+        let id: i64 = get(row, "id")?;
+        if runs.last().is_none_or(|run| run.id != RunId(id)) {
+            runs.push(decode(row)?);
+        }
+        if let Some(run) = runs.last_mut() {
+            run.attempts.extend(attempt);
+        }
+    }
+    Ok(runs)
+}
+
+fn decode(row: &Row<'_>) -> Result<Run, Fault> {
+    Ok(Run {
+        id: RunId(get(row, "id")?),
+        job: JobId::new(get::<String>(row, "job")?),
+        fire_at: instant(row, "fire_at")?,
+        origin: word(row, "origin", origin)?,
+        group: GroupId::new(get::<String>(row, "grp")?),
+        model: get(row, "model")?,
+        started_at: instant(row, "started_at")?,
+        finished_at: instant_or_none(row, "finished_at")?,
+        outcome: outcome(row)?,
+        note: get(row, "note")?,
+        attempts: Vec::new(),
+        stop_reason: get::<Option<String>>(row, "stop_reason")?
+            .map(|word| StopReason::from(word.as_str())),
+        usage: usage(row, "")?,
+        cost_usd: get(row, "cost_usd")?,
+        output: get::<Option<String>>(row, "output")?.map(PathBuf::from),
+        deferred: deferred(row)?,
+    })
+}
+
+fn deferred(row: &Row<'_>) -> Result<Option<DeferredTo>, Fault> {
+    let Some(not_before) = instant_or_none(row, "next_not_before")? else {
+        return Ok(None);
+    };
+    let carries = count_or_none(row, "next_carries")?.unwrap_or_default();
+    Ok(Some(DeferredTo {
+        not_before,
+        to: instant_or_none(row, "next_at")?,
+        carries,
+    }))
+}
+
+/// All counters are written together, so one that is there vouches for the rest. A prefix tells those of a failed
+/// attempt, `lost_`, from those of the answer.
+fn usage(row: &Row<'_>, prefix: &str) -> Result<Option<Usage>, Fault> {
+    let known = |column| count_or_none(row, &format!("{prefix}{column}"));
+    let Some(input_tokens) = known("input_tokens")? else {
+        return Ok(None);
+    };
+    let tokens = |column| Ok::<u64, Fault>(known(column)?.unwrap_or_default());
+    Ok(Some(Usage {
+        input_tokens,
+        cache_write_5m_tokens: tokens("cache_write_5m_tokens")?,
+        cache_write_1h_tokens: tokens("cache_write_1h_tokens")?,
+        cache_read_tokens: tokens("cache_read_tokens")?,
+        output_tokens: tokens("output_tokens")?,
+    }))
+}
+
+fn attempt(row: &Row<'_>) -> Result<Option<Attempt>, Fault> {
+    let Some(n) = count_or_none(row, "n")? else {
+        return Ok(None);
+    };
+    let wait = span_or_none(row, "wait_ms")?.unwrap_or_default();
+    Ok(Some(Attempt {
+        n,
+        started_at: instant(row, "sent_at")?,
+        wait,
+        end: attempt_end(row)?,
+    }))
+}
+
+fn attempt_end(row: &Row<'_>) -> Result<Option<AttemptEnd>, Fault> {
+    let Some(latency) = span_or_none(row, "latency_ms")? else {
+        return Ok(None);
+    };
+    let class = match get::<Option<String>>(row, "class")? {
+        None => None,
+        Some(_) => Some(word(row, "class", class)?),
+    };
+    Ok(Some(AttemptEnd {
+        latency,
+        first_byte: span_or_none(row, "first_byte_ms")?,
+        status: count_or_none(row, "status")?,
+        class,
+        error_type: get(row, "error_type")?,
+        error_code: get(row, "error_code")?,
+        request_id: get(row, "request_id")?,
+        hint: span_or_none(row, "hint_ms")?,
+        message: get(row, "message")?,
+        usage: usage(row, "lost_")?,
+    }))
+}

@@ -1,0 +1,33 @@
+//! The durable store: one `SQLite` file in the state folder.
+//!
+//! Every method of the port is one `BEGIN IMMEDIATE` transaction, written
+//! through to the disk before it returns, so that a crash at any point leaves
+//! whole steps only. Several processes may have the file open: claims are
+//! unique rows, and a group's budget, breaker and hold are one row that is
+//! read, asked and written under the same lock.
+//!
+//! The connection lives on its own thread; nothing here decides what becomes
+//! of a run: that is [`crate::engine::keep`] and [`crate::guard`].
+
+pub mod lock;
+
+mod attempt;
+mod chores;
+mod claim;
+mod columns;
+mod deferral;
+mod fault;
+mod guard_row;
+mod guard_text;
+mod history;
+mod open;
+mod port;
+mod run;
+mod schema;
+mod thread;
+
+pub use chores::{Liveness, Pruned};
+pub use claim::SlotRecord;
+pub use history::HistoryFilter;
+pub use lock::{DaemonLock, LockError};
+pub use open::SqliteStore;

@@ -1,0 +1,259 @@
+//! Opening the file.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::fault::Fault;
+use super::schema::{self, MIGRATIONS};
+use super::thread::Worker;
+use crate::engine::ports::StoreError;
+
+/// The file's name in the store's folder.
+const FILE: &str = "offpeak.db";
+
+/// How long a transaction waits for another process. Ours take milliseconds; a backup may hold the file for seconds.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many compiled statements are kept: all that this module has.
+const STATEMENTS: usize = 64;
+
+/// The store on disk; several processes may open the same folder.
+#[derive(Debug)]
+pub struct SqliteStore {
+    pub(super) worker: Worker,
+}
+
+/// Which file was opened: a folder that was removed or replaced must not swallow what we write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Identity {
+    #[cfg(unix)]
+    device: u64,
+    #[cfg(unix)]
+    inode: u64,
+}
+
+impl SqliteStore {
+    /// Opens the store in `folder`, creating both if there is none, and brings an older file up to date.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unusable`] if the folder or the file cannot be created, read or written, or is something else;
+    /// [`StoreError::Newer`] if a newer version wrote it.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        create_folder(folder).map_err(|error| unusable(folder, &error))?;
+        let path = folder.join(FILE);
+        create_file(&path).map_err(|error| unusable(&path, &error))?;
+        let connection = connect(&path, MIGRATIONS).map_err(|fault| fault.at(&path))?;
+        Self::around(connection, path)
+    }
+
+    /// Opens the store in `folder` for reading only; `None` if there is none. Creates and changes nothing, so that the
+    /// folder may be one that this user cannot write; beside a writer, or after a crash, the library still needs its
+    /// `-shm` file there.
+    ///
+    /// For a look that takes a moment: if nobody has the file open it is read as one that does not change. What a writer
+    /// that starts meanwhile commits goes to its log, which such a reader does not see: it reads on in the state that
+    /// it found, which holds until that writer copies its log back, after four megabytes or at its end.
+    ///
+    /// # Errors
+    ///
+    /// As [`SqliteStore::open`]; an older file is [`StoreError::Unusable`] until a command that writes has opened it.
+    pub fn open_read(folder: &Path) -> Result<Option<Self>, StoreError> {
+        let path = folder.join(FILE);
+        match fs::metadata(&path) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unusable(&path, &error)),
+        }
+        let connection = connect_to_read(&path).map_err(|fault| fault.at(&path))?;
+        match schema::version(&connection).map_err(|fault| fault.at(&path))? {
+            // The file was made a moment ago, and nothing is in it.
+            0 => Ok(None),
+            found if found == schema::known(MIGRATIONS) => Self::around(connection, path).map(Some),
+            found if found > schema::known(MIGRATIONS) => Err(StoreError::Newer {
+                path,
+                found,
+                known: schema::known(MIGRATIONS),
+            }),
+            found => Err(StoreError::Unusable {
+                path,
+                message: format!(
+                    "schema version {found} is older than {}; start the daemon or a run once to bring it up to date",
+                    schema::known(MIGRATIONS)
+                ),
+            }),
+        }
+    }
+
+    /// The store's file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.worker.path()
+    }
+
+    fn around(connection: Connection, path: PathBuf) -> Result<Self, StoreError> {
+        let file = Identity::of(&path).map_err(|error| unusable(&path, &error))?;
+        Ok(Self {
+            worker: Worker::start(connection, path, file)?,
+        })
+    }
+}
+
+impl Identity {
+    fn of(path: &Path) -> io::Result<Self> {
+        let found = fs::metadata(path)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            Ok(Self {
+                device: found.dev(),
+                inode: found.ino(),
+            })
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = found;
+            Ok(Self {})
+        }
+    }
+
+    /// Fails if the path names another file by now, or none.
+    pub(super) fn check(self, path: &Path) -> Result<(), StoreError> {
+        match Self::of(path) {
+            Ok(found) if found == self => Ok(()),
+            Ok(_) => Err(gone(path, "the file was replaced while it was open")),
+            Err(error) => Err(gone(path, &format!("the file is gone ({error})"))),
+        }
+    }
+}
+
+fn gone(path: &Path, what: &str) -> StoreError {
+    StoreError::Unusable {
+        path: path.to_owned(),
+        message: format!("{what}; put it back, or start again"),
+    }
+}
+
+fn unusable(path: &Path, error: &io::Error) -> StoreError {
+    StoreError::Unusable {
+        path: path.to_owned(),
+        message: format!(
+            "{error}; make it a folder that this user may write, or give another one with --store"
+        ),
+    }
+}
+
+/// Answers and prompts' traces are nobody else's business.
+fn create_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Made by us and not by the library: the errors of the system say more than "unable to open".
+fn create_file(path: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
+/// An open connection to an up-to-date file.
+fn connect(path: &Path, migrations: &[&str]) -> Result<Connection, Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    // A newer file is left as it is, its journal included.
+    let found = schema::version(&connection)?;
+    let known = schema::known(migrations);
+    if found > known {
+        return Err(StoreError::Newer {
+            path: path.to_owned(),
+            found,
+            known,
+        }
+        .into());
+    }
+    use_write_ahead_log(&mut connection)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", "ON")?;
+    schema::migrate(&mut connection, path, migrations)?;
+    Ok(connection)
+}
+
+fn connect_to_read(path: &Path) -> Result<Connection, Fault> {
+    if is_at_rest(path) {
+        let connection = connect_at_rest(path)?;
+        schema::version(&connection)?;
+        // A writer that came before the file was open is seen here; one that comes later writes to its log first.
+        if is_at_rest(path) {
+            return Ok(connection);
+        }
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    Ok(connection)
+}
+
+/// Whether the file is whole by itself: a writer keeps a log beside it, and removes that at a clean end.
+fn is_at_rest(path: &Path) -> bool {
+    ["-wal", "-journal"].iter().all(|suffix| {
+        let mut log = path.as_os_str().to_owned();
+        log.push(suffix);
+        matches!(fs::metadata(log), Err(error) if error.kind() == io::ErrorKind::NotFound)
+    })
+}
+
+/// Without locks and logs. Read in the ordinary way, a file at rest gets a log and a `-shm` file that stay behind,
+/// because a reader may not clean up.
+fn connect_at_rest(path: &Path) -> Result<Connection, Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    Ok(Connection::open_with_flags(immutable_uri(path), flags)?)
+}
+
+/// The path as a URI that promises the file does not change. Slashes are encoded too: two at the start would name a host.
+fn immutable_uri(path: &Path) -> String {
+    let encoded = |byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(*byte).to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
+    format!(
+        "file:{}?immutable=1",
+        bytes.map(encoded).collect::<String>()
+    )
+}
+
+/// Readers and one writer at once. Changing the mode of a new file wants it alone, and does not wait for that by
+/// itself: an empty transaction does the waiting.
+fn use_write_ahead_log(connection: &mut Connection) -> Result<(), Fault> {
+    loop {
+        let changed: Result<String, _> =
+            connection.query_one("PRAGMA journal_mode = WAL", [], |row| row.get(0));
+        match changed {
+            Ok(mode) if mode.eq_ignore_ascii_case("wal") => return Ok(()),
+            Ok(mode) => {
+                let message =
+                    format!("this disk allows no write-ahead log (the mode stays `{mode}`)");
+                return Err(StoreError::Failed(message).into());
+            }
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                connection.execute_batch("BEGIN EXCLUSIVE; COMMIT")?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

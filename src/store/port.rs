@@ -1,0 +1,225 @@
+//! The port of the engine, and what the shell reads and changes.
+
+use chrono::{DateTime, Utc};
+
+use super::attempt::{self, Asking, Telling};
+use super::chores::{self, Liveness, Pruned};
+use super::claim::{self, SlotRecord};
+use super::history::{self, HistoryFilter};
+use super::open::SqliteStore;
+use super::run::{self, Start};
+use super::{deferral, guard_row};
+use crate::engine::keep::DeferralRecord;
+use crate::engine::ports::{
+    Ask, Claimed, Deferral, Finish, ManualStart, PickupAt, Store, StoreError, Stored, Taken, Tick,
+    Told,
+};
+use crate::guard::{Guard, Hold, Permit, Refusal};
+use crate::job::GroupId;
+use crate::outcome::{Run, RunId};
+use crate::slot::{Origin, Slot};
+
+impl Store for SqliteStore {
+    fn adopt<'a>(
+        &'a self,
+        schedules: &'a [(String, String)],
+        now: DateTime<Utc>,
+    ) -> Stored<'a, Vec<(String, DateTime<Utc>)>> {
+        let schedules = schedules.to_vec();
+        Box::pin(
+            self.worker
+                .write(move |store| claim::adopt(store, &schedules, now)),
+        )
+    }
+
+    fn watermark(&self) -> Stored<'_, Option<DateTime<Utc>>> {
+        Box::pin(self.worker.read(|store| claim::watermark(store)))
+    }
+
+    fn claim(&self, tick: Tick) -> Stored<'_, Vec<Claimed>> {
+        Box::pin(self.worker.write(move |store| claim::claim(store, &tick)))
+    }
+
+    fn rewind(&self, watermark: DateTime<Utc>) -> Stored<'_, ()> {
+        Box::pin(
+            self.worker
+                .write(move |store| claim::rewind(store, watermark)),
+        )
+    }
+
+    fn take_deferral<'a>(
+        &'a self,
+        pickup: PickupAt<'a>,
+        now: DateTime<Utc>,
+    ) -> Stored<'a, Option<Taken>> {
+        let (group, job, skip) = (
+            pickup.group.clone(),
+            pickup.job.cloned(),
+            pickup.skip.to_vec(),
+        );
+        let fire_at = pickup.fire_at;
+        Box::pin(self.worker.write(move |store| {
+            let pickup = PickupAt {
+                group: &group,
+                job: job.as_ref(),
+                fire_at,
+                skip: &skip,
+            };
+            deferral::take(store, pickup, now)
+        }))
+    }
+
+    fn deferrals(&self) -> Stored<'_, Vec<Deferral>> {
+        Box::pin(self.worker.read(|store| deferral::pending(store)))
+    }
+
+    fn begin_manual(&self, start: ManualStart) -> Stored<'_, RunId> {
+        let start = Start {
+            now: start.slot.fire_at,
+            slot: start.slot,
+            group: start.group,
+            model: start.model,
+            origin: Origin::Manual,
+            lease_until: Some(start.lease_until),
+        };
+        Box::pin(self.worker.write(move |store| run::start(store, &start)))
+    }
+
+    fn admit<'a>(&'a self, ask: Ask<'a>) -> Stored<'a, Result<Permit, Refusal>> {
+        let asking = Asking {
+            run: ask.run,
+            group: ask.group.clone(),
+            policy: *ask.policy,
+            n: ask.n,
+            wait: ask.wait,
+            lease: ask.lease,
+            now: ask.now,
+        };
+        Box::pin(
+            self.worker
+                .write(move |store| attempt::admit(store, &asking)),
+        )
+    }
+
+    fn record<'a>(&'a self, told: Told<'a>) -> Stored<'a, ()> {
+        let telling = Telling {
+            run: told.run,
+            group: told.group.clone(),
+            policy: *told.policy,
+            n: told.n,
+            permit: told.permit,
+            sample: told.sample,
+            hold: told.hold,
+            end: told.end,
+            now: told.now,
+        };
+        Box::pin(
+            self.worker
+                .write(move |store| attempt::record(store, telling)),
+        )
+    }
+
+    fn finish(&self, finish: Finish) -> Stored<'_, ()> {
+        Box::pin(self.worker.write(move |store| run::finish(store, &finish)))
+    }
+
+    fn recover(&self, now: DateTime<Utc>) -> Stored<'_, Vec<Run>> {
+        Box::pin(self.worker.write(move |store| run::recover(store, now)))
+    }
+}
+
+/// What the shell reads and changes, beside the port.
+impl SqliteStore {
+    /// The runs that pass the filter, newest last.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the file cannot be read.
+    pub async fn history(&self, filter: HistoryFilter) -> Result<Vec<Run>, StoreError> {
+        self.worker
+            .read(move |store| history::runs(store, &filter))
+            .await
+    }
+
+    /// One run; `None` if there is none of this name, or it was pruned.
+    pub async fn run(&self, id: RunId) -> Result<Option<Run>, StoreError> {
+        self.worker.read(move |store| history::run(store, id)).await
+    }
+
+    /// The text of a run's answer; `None` if it brought none, or the text went to [`Run::output`].
+    pub async fn answer(&self, id: RunId) -> Result<Option<String>, StoreError> {
+        self.worker
+            .read(move |store| history::answer(store, id))
+            .await
+    }
+
+    /// The runs that go on just now, or that a crash has cut off.
+    pub async fn under_way(&self) -> Result<Vec<Run>, StoreError> {
+        self.worker.read(|store| history::under_way(store)).await
+    }
+
+    /// What is on record of a slot; `None` if nobody has claimed it.
+    pub async fn slot(&self, slot: Slot) -> Result<Option<SlotRecord>, StoreError> {
+        self.worker
+            .read(move |store| claim::slot(store, &slot))
+            .await
+    }
+
+    /// Every deferral that was not pruned, and what became of it, oldest row first.
+    pub async fn all_deferrals(&self) -> Result<Vec<DeferralRecord>, StoreError> {
+        self.worker.read(|store| deferral::all(store)).await
+    }
+
+    /// Every group that has sent something or is held, by name. A group whose row cannot be read is left out, so that
+    /// it hides no other; [`SqliteStore::damaged_guards`] names it.
+    pub async fn guards(&self) -> Result<Vec<(GroupId, Guard)>, StoreError> {
+        self.worker.read(|store| guard_row::all(store)).await
+    }
+
+    /// Every group whose guard row is damaged, or was written by a newer version, by name, with what is wrong and the
+    /// way out. Such a group sends nothing; [`SqliteStore::resume`] replaces a damaged row.
+    pub async fn damaged_guards(&self) -> Result<Vec<(GroupId, String)>, StoreError> {
+        self.worker.read(|store| guard_row::damaged(store)).await
+    }
+
+    /// Holds a group at a person's word; a longer or harder hold is kept.
+    pub async fn hold(&self, group: GroupId, hold: Hold) -> Result<(), StoreError> {
+        let now = hold.since;
+        self.worker
+            .write(move |store| {
+                guard_row::change(store, &group, now, |guard, _| guard.place_hold(hold))
+            })
+            .await
+    }
+
+    /// Lifts a group's hold at a person's word, and closes its breaker.
+    pub async fn resume(&self, group: GroupId, now: DateTime<Utc>) -> Result<(), StoreError> {
+        self.worker
+            .write(move |store| guard_row::resume(store, &group, now))
+            .await
+    }
+
+    /// Writes the daemon's sign of life.
+    pub async fn touch(&self, beat: Liveness) -> Result<(), StoreError> {
+        self.worker
+            .write(move |store| chores::touch(store, beat))
+            .await
+    }
+
+    /// The daemon's last sign of life; `None` if no daemon has used this store.
+    pub async fn liveness(&self) -> Result<Option<Liveness>, StoreError> {
+        self.worker.read(|store| chores::liveness(store)).await
+    }
+
+    /// Removes what ended before an instant. Pending work, and the runs that it came from, stay.
+    pub async fn prune(&self, older_than: DateTime<Utc>) -> Result<Pruned, StoreError> {
+        self.worker
+            .write(move |store| chores::prune(store, older_than))
+            .await
+    }
+
+    /// Moves the write-ahead log into the file and empties it; puts it off if someone is reading or writing just now.
+    pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        self.worker.chore(chores::checkpoint).await
+    }
+}

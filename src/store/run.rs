@@ -1,0 +1,191 @@
+//! Runs: how they start, end, and are found cut off.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, named_params, params};
+
+use super::columns::{count, ms, origin, outcome, word};
+use super::fault::Fault;
+use super::{deferral, history};
+use crate::answer::Usage;
+use crate::engine::keep::{self, DeferralState, Ending};
+use crate::engine::ports::Finish;
+use crate::job::GroupId;
+use crate::outcome::{Outcome, Run, RunId};
+use crate::slot::{Origin, Slot};
+
+/// What a new run starts from.
+pub(super) struct Start {
+    pub(super) slot: Slot,
+    pub(super) group: GroupId,
+    pub(super) model: String,
+    pub(super) origin: Origin,
+    pub(super) now: DateTime<Utc>,
+    pub(super) lease_until: Option<DateTime<Utc>>,
+}
+
+/// How a run ended.
+pub(super) struct Ended {
+    pub(super) outcome: Outcome,
+    pub(super) note: Option<String>,
+    pub(super) now: DateTime<Utc>,
+}
+
+impl Ended {
+    /// Without a note.
+    pub(super) fn plain(outcome: Outcome, now: DateTime<Utc>) -> Self {
+        Self {
+            outcome,
+            note: None,
+            now,
+        }
+    }
+}
+
+/// Writes a run that begins, with its one call.
+pub(super) fn start(store: &Connection, start: &Start) -> Result<RunId, Fault> {
+    let mut insert = store.prepare_cached(
+        "INSERT INTO runs (job, fire_at, origin, grp, model, started_at, lease_until)
+         VALUES (:job, :fire_at, :origin, :grp, :model, :started_at, :lease_until)",
+    )?;
+    insert.execute(named_params! {
+        ":job": start.slot.job.as_str(),
+        ":fire_at": ms(start.slot.fire_at),
+        ":origin": start.origin.as_str(),
+        ":grp": start.group.as_str(),
+        ":model": start.model,
+        ":started_at": ms(start.now),
+        ":lease_until": start.lease_until.map(ms),
+    })?;
+    let id = store.last_insert_rowid();
+    store
+        .prepare_cached("INSERT INTO calls (run) VALUES (?1)")?
+        .execute([id])?;
+    Ok(RunId(id))
+}
+
+/// Ends a run, and its slot if the run is the slot's own.
+pub(super) fn close(store: &Connection, id: RunId, ended: &Ended) -> Result<(), Fault> {
+    let (outcome, reason) = (ended.outcome.as_str(), ended.outcome.reason());
+    let mut runs = store.prepare_cached(
+        "UPDATE runs SET finished_at = ?2, outcome = ?3, reason = ?4, note = ?5 WHERE id = ?1",
+    )?;
+    runs.execute(params![id.0, ms(ended.now), outcome, reason, ended.note])?;
+    let mut slots = store.prepare_cached(
+        "UPDATE slots SET closed_at = ?2, outcome = ?3, reason = ?4
+         WHERE (job, fire_at) = (SELECT job, fire_at FROM runs WHERE id = ?1 AND origin = ?5)",
+    )?;
+    slots.execute(params![
+        id.0,
+        ms(ended.now),
+        outcome,
+        reason,
+        Origin::Scheduled.as_str()
+    ])?;
+    Ok(())
+}
+
+/// Ends a run with all that the engine says about it.
+pub(super) fn finish(store: &Connection, finish: &Finish) -> Result<(), Fault> {
+    let (origin, known) = state(store, finish.run)?;
+    if keep::ending(finish.run, origin, known.as_ref(), &finish.outcome)? == Ending::Keep {
+        return Ok(());
+    }
+    let carried = deferral::carried_by(store, finish.run)?.map(|deferral| deferral.id);
+    if let Some(id) = finish.carried
+        && carried != Some(id)
+    {
+        return Err(keep::not_carried(finish.run, id).into());
+    }
+    let ended = Ended {
+        outcome: finish.outcome.clone(),
+        note: finish.note.clone(),
+        now: finish.now,
+    };
+    close(store, finish.run, &ended)?;
+    write_answer(store, finish)?;
+    match (&finish.deferral, carried) {
+        (Some(wait), _) => deferral::write(store, finish.run, wait, finish.now),
+        (None, Some(id)) => {
+            deferral::end(store, id, DeferralState::after(&finish.outcome), finish.now)
+        }
+        (None, None) => Ok(()),
+    }
+}
+
+/// A run's origin, and how it ended if it has.
+fn state(store: &Connection, id: RunId) -> Result<(Origin, Option<Outcome>), Fault> {
+    let mut select =
+        store.prepare_cached("SELECT origin, outcome, reason FROM runs WHERE id = ?1")?;
+    let mut rows = select.query([id.0])?;
+    match rows.next()? {
+        Some(row) => Ok((word(row, "origin", origin)?, outcome(row)?)),
+        None => Err(keep::no_run(id).into()),
+    }
+}
+
+fn write_answer(store: &Connection, finish: &Finish) -> Result<(), Fault> {
+    let output = finish
+        .output
+        .as_ref()
+        .map(|path| path.to_string_lossy().into_owned());
+    store
+        .prepare_cached("UPDATE runs SET output = ?2 WHERE id = ?1")?
+        .execute(params![finish.run.0, output])?;
+    let answer = finish.answer.as_ref();
+    let usage = answer.and_then(|answer| answer.usage);
+    let tokens = |which: fn(&Usage) -> u64| usage.as_ref().map(|usage| count(which(usage)));
+    let mut update = store.prepare_cached(
+        "UPDATE calls SET message_id = :message_id, answered_by = :answered_by, answer = :answer,
+           stop_reason = :stop_reason, input_tokens = :input, cache_write_5m_tokens = :write_5m,
+           cache_write_1h_tokens = :write_1h, cache_read_tokens = :read, output_tokens = :output,
+           cost_usd = :cost_usd
+         WHERE run = :run",
+    )?;
+    update.execute(named_params! {
+        ":run": finish.run.0,
+        ":message_id": answer.map(|answer| &answer.id),
+        ":answered_by": answer.map(|answer| &answer.model),
+        ":answer": keep::kept_text(finish),
+        ":stop_reason": answer.map(|answer| answer.stop_reason.as_str()),
+        ":input": tokens(|usage| usage.input_tokens),
+        ":write_5m": tokens(|usage| usage.cache_write_5m_tokens),
+        ":write_1h": tokens(|usage| usage.cache_write_1h_tokens),
+        ":read": tokens(|usage| usage.cache_read_tokens),
+        ":output": tokens(|usage| usage.output_tokens),
+        ":cost_usd": finish.cost_usd,
+    })?;
+    Ok(())
+}
+
+/// Closes the runs that nobody is driving any more: the daemon's own, and a person's past their lease.
+pub(super) fn recover(store: &Connection, now: DateTime<Utc>) -> Result<Vec<Run>, Fault> {
+    let mut lost = store.prepare_cached(
+        "SELECT id FROM runs WHERE outcome IS NULL AND (lease_until IS NULL OR lease_until <= ?1) ORDER BY id",
+    )?;
+    let lost: Vec<i64> = lost
+        .query_map([ms(now)], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    lost.into_iter()
+        .map(|id| recover_one(store, RunId(id), now))
+        .collect()
+}
+
+fn recover_one(store: &Connection, id: RunId, now: DateTime<Utc>) -> Result<Run, Fault> {
+    let gone = || Fault::from(keep::no_run(id));
+    let run = history::run(store, id)?.ok_or_else(gone)?;
+    let carried = deferral::carried_by(store, id)?.map(|deferral| deferral.wait);
+    let cut = keep::cut_off(&run, carried.as_ref(), now);
+    close(
+        store,
+        id,
+        &Ended {
+            outcome: cut.outcome,
+            note: Some(cut.note),
+            now,
+        },
+    )?;
+    if let Some(wait) = &cut.wait {
+        deferral::write(store, id, wait, now)?;
+    }
+    history::run(store, id)?.ok_or_else(gone)
+}

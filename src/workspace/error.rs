@@ -1,0 +1,137 @@
+//! Why a text could not be read or an answer not delivered.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::schedule::ZoneError;
+
+/// Why a text could not be read or an answer not delivered.
+///
+/// The text of each variant is one sentence for the note of a run; it holds
+/// the system's own words, so nothing needs to be added to it.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// An input failed; which one, and why.
+    #[error("input `{name}`: {source}")]
+    Input {
+        /// The input's name.
+        name: String,
+        /// What failed.
+        source: Box<WorkspaceError>,
+    },
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The path names a folder, a pipe or a device.
+    #[error("cannot read {}: it is not a regular file", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A prompt or system file is no UTF-8 text.
+    #[error("cannot use {}: byte {at} is not UTF-8 text", path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// The first byte that is no text, counted from 0.
+        at: usize,
+    },
+    /// A prompt or system file is larger than any request may be.
+    #[error("cannot use {}: it holds more than {max} bytes", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The most that is read.
+        max: u64,
+    },
+    /// A program cannot be started.
+    #[error("cannot run `{program}` in {}: {source}", folder.display())]
+    NotStarted {
+        /// The program.
+        program: String,
+        /// Its working folder.
+        folder: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A program ran too long and was ended.
+    #[error("`{program}` did not end within {timeout:?} and was ended")]
+    TimedOut {
+        /// The program.
+        program: String,
+        /// How long it had.
+        timeout: Duration,
+    },
+    /// A program ended with another code than 0.
+    #[error("`{program}` ended with {status}{}", said(stderr))]
+    Exit {
+        /// The program.
+        program: String,
+        /// Its exit status in words.
+        status: String,
+        /// The end of what it wrote to standard error, on one line.
+        stderr: String,
+    },
+    /// Talking to a running program failed.
+    #[error("cannot talk to `{program}`: {source}")]
+    Broken {
+        /// The program.
+        program: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A template cannot be filled in.
+    #[error("{place}:{line}: {message}")]
+    Template {
+        /// The file, or what the text is when it stands in the YAML.
+        place: String,
+        /// The line in the file or text, counted from 1.
+        line: usize,
+        /// What was found and what was expected.
+        message: String,
+    },
+    /// The prompt holds nothing but blanks once its variables are filled in.
+    #[error("{place}: the prompt is empty after its variables were filled in")]
+    EmptyPrompt {
+        /// The file, or `prompt`.
+        place: String,
+    },
+    /// The output path names no file inside the working folder.
+    #[error("output `{pattern}` becomes `{rendered}`, which {problem}")]
+    BadOutput {
+        /// The pattern as written.
+        pattern: String,
+        /// The path with its variables filled in.
+        rendered: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// The output cannot be written; the old one is untouched.
+    #[error("cannot write {}: {source}; an earlier output is untouched", path.display())]
+    Unwritable {
+        /// The output.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The job's zone is unknown.
+    #[error(transparent)]
+    Zone(#[from] ZoneError),
+    /// The thread that did the file work was cut off.
+    #[error("file work was cut off: {0}")]
+    CutOff(#[from] tokio::task::JoinError),
+}
+
+fn said(stderr: &str) -> String {
+    if stderr.is_empty() {
+        String::new()
+    } else {
+        format!(": {stderr}")
+    }
+}

@@ -1,0 +1,19 @@
+//! Reads the texts of a run and delivers its answer: all file work of the engine.
+//!
+//! [`Files`] implements [`crate::engine::ports::Workspace`]. An input's text is
+//! a value: it is filled in once and never expanded again. An output is either
+//! the old one or the new one, whole, at every instant. Nothing here decides
+//! whether or when a run takes place.
+
+mod command;
+mod cut;
+mod error;
+mod files;
+mod inputs;
+mod output;
+mod template;
+
+pub use command::{MAX_READ_BYTES, OUTPUT_COMMAND_TIMEOUT};
+pub use error::WorkspaceError;
+pub use files::{Files, Preview};
+pub use inputs::RunCommands;

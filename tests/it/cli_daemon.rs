@@ -1,0 +1,228 @@
+//! `daemon` as a process: start, fire, stop, lock, reload.
+
+use std::io::{BufRead, BufReader, Read};
+
+use serde_json::Value;
+
+use crate::scenario::{Running, Scenario};
+
+const SETTINGS: &str = "rules: { peaks: { windows: [] } }\n";
+
+/// A daemon whose log is read line by line.
+struct Log {
+    running: Running,
+    lines: BufReader<std::process::ChildStderr>,
+}
+
+impl Log {
+    fn start(scenario: &Scenario, args: &[&str]) -> Self {
+        let mut running = scenario.start(args);
+        let lines = BufReader::new(running.stderr());
+        Self { running, lines }
+    }
+
+    /// Reads on until a line with this message.
+    #[track_caller]
+    fn until(&mut self, message: &str) -> Value {
+        let mut seen = String::new();
+        loop {
+            let mut line = String::new();
+            assert!(
+                self.lines.read_line(&mut line).unwrap() > 0,
+                "the log ended without {message:?}:\n{seen}"
+            );
+            seen.push_str(&line);
+            if let Ok(entry) = serde_json::from_str::<Value>(&line)
+                && entry["message"].as_str() == Some(message)
+            {
+                return entry;
+            }
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        self.running.signal(name);
+    }
+
+    fn code(self) -> i32 {
+        self.running.wait().code
+    }
+}
+
+/// A folder whose one job fires on leap days only.
+fn quiet() -> Scenario {
+    Scenario::new()
+        .file("offpeak.yaml", SETTINGS)
+        .file(
+            "jobs/later.yaml",
+            "cron: \"0 5 29 2 *\"\ntimezone: UTC\nprompt: { text: hi }\n",
+        )
+        .env("ANTHROPIC_API_KEY", "test-key-1234")
+}
+
+#[test]
+fn a_daemon_says_what_is_next_and_stops_at_sigterm() {
+    let scenario = quiet();
+    let mut log = Log::start(&scenario, &["daemon"]);
+    let plan = log.until("plan stands");
+    assert_eq!(plan["jobs"], 1);
+    assert_eq!(plan["next_job"], "later");
+    let status = scenario
+        .run(&["status", "--format", "json"])
+        .exits(0)
+        .json();
+    assert_eq!(status["daemon"]["pid"], log.running.id());
+    log.signal("TERM");
+    log.until("stopped");
+    assert_eq!(log.code(), 0);
+    let status = scenario
+        .run(&["status", "--format", "json"])
+        .exits(0)
+        .json();
+    assert!(status["daemon"].is_null());
+}
+
+#[test]
+fn an_interrupt_stops_it_too() {
+    let scenario = quiet();
+    let mut log = Log::start(&scenario, &["daemon"]);
+    log.until("plan stands");
+    log.signal("INT");
+    assert_eq!(log.code(), 0);
+}
+
+#[test]
+fn a_second_daemon_on_one_store_names_the_first() {
+    let scenario = quiet();
+    let mut log = Log::start(&scenario, &["daemon"]);
+    log.until("plan stands");
+    let id = log.running.id().to_string();
+    scenario.run(&["daemon"]).exits(1).complains(&id);
+    log.signal("TERM");
+    assert_eq!(log.code(), 0);
+}
+
+#[test]
+fn a_stale_lock_blocks_nobody() {
+    let scenario = quiet();
+    let mut first = Log::start(&scenario, &["daemon"]);
+    first.until("plan stands");
+    first.signal("KILL");
+    assert_eq!(first.code(), -1);
+    let mut second = Log::start(&scenario, &["daemon"]);
+    second.until("plan stands");
+    second.signal("TERM");
+    assert_eq!(second.code(), 0);
+}
+
+#[test]
+fn an_unsafe_schedule_is_refused_and_named_if_allowed() {
+    let scenario = Scenario::new()
+        .file("offpeak.yaml", SETTINGS)
+        .job("a", "0 5 * * *")
+        .job("b", "5 5 * * *")
+        .env("ANTHROPIC_API_KEY", "test-key-1234");
+    scenario
+        .run(&["daemon"])
+        .exits(1)
+        .complains("key-gap")
+        .complains("--allow-unsafe");
+    let mut log = Log::start(&scenario, &["daemon", "--allow-unsafe"]);
+    assert!(
+        log.until("unsafe schedule allowed")["finding"]
+            .as_str()
+            .unwrap()
+            .contains("key-gap")
+    );
+    log.until("plan stands");
+    log.signal("TERM");
+    assert_eq!(log.code(), 0);
+}
+
+#[test]
+fn sighup_takes_a_new_plan_and_a_bad_set_keeps_the_old_one() {
+    let scenario = quiet();
+    let mut log = Log::start(&scenario, &["daemon"]);
+    log.until("plan stands");
+    scenario.write(
+        "jobs/more.yaml",
+        "enabled: false\ncron: \"0 5 * * *\"\ntimezone: UTC\nprompt: { text: hi }\n",
+    );
+    log.signal("HUP");
+    assert_eq!(log.until("plan stands")["jobs"], 2);
+    scenario.write(
+        "jobs/more.yaml",
+        "cron: \"0 99 * * *\"\ntimezone: UTC\nprompt: { text: hi }\n",
+    );
+    log.signal("HUP");
+    let refusal = log.until("the old plan stands: the new files cannot be used");
+    assert!(
+        refusal["findings"].as_str().unwrap().contains("99"),
+        "{refusal}"
+    );
+    log.signal("TERM");
+    assert_eq!(log.code(), 0);
+}
+
+#[test]
+fn the_folder_of_the_store_must_be_writable() {
+    let scenario = quiet();
+    scenario.write("blocked", "a file, not a folder");
+    scenario
+        .run(&["daemon", "--store", "blocked"])
+        .exits(2)
+        .complains("blocked");
+}
+
+#[test]
+fn a_log_on_a_pipe_is_json() {
+    let scenario = quiet();
+    let mut log = Log::start(&scenario, &["daemon"]);
+    log.until("plan stands");
+    log.signal("TERM");
+    let mut rest = String::new();
+    log.lines.read_to_string(&mut rest).unwrap();
+    assert!(!rest.is_empty());
+    assert!(
+        rest.lines()
+            .all(|line| serde_json::from_str::<Value>(line).is_ok()),
+        "{rest}"
+    );
+    assert_eq!(log.code(), 0);
+}
+
+#[test]
+fn a_reload_with_a_key_that_is_not_there_keeps_the_old_plan() {
+    let scenario = quiet();
+    let mut log = Log::start(&scenario, &["daemon"]);
+    log.until("plan stands");
+    scenario.write(
+        "offpeak.yaml",
+        format!("{SETTINGS}keys: {{ main: {{ env: NOT_SET }} }}\n"),
+    );
+    log.signal("HUP");
+    let refusal = log.until("the old plan stands: the new files cannot be used");
+    assert!(
+        refusal["findings"].as_str().unwrap().contains("NOT_SET"),
+        "{refusal}"
+    );
+    log.signal("TERM");
+    assert_eq!(log.code(), 0);
+}
+
+#[test]
+fn a_missing_key_of_a_disabled_job_stops_nobody() {
+    let scenario = quiet().file(
+        "offpeak.yaml",
+        &format!(
+            "{SETTINGS}keys: {{ main: {{ env: ANTHROPIC_API_KEY }}, other: {{ env: NOT_SET }} }}\n"
+        ),
+    );
+    let off =
+        "enabled: false\nkey: other\ncron: \"0 5 * * *\"\ntimezone: UTC\nprompt: { text: hi }\n";
+    scenario.write("jobs/off.yaml", off);
+    let mut log = Log::start(&scenario, &["daemon"]);
+    log.until("plan stands");
+    log.signal("TERM");
+    assert_eq!(log.code(), 0);
+}

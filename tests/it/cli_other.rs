@@ -1,0 +1,92 @@
+//! `init`, `config`, `completions`, `man`, and what holds for every command.
+
+use crate::scenario::Scenario;
+
+#[test]
+fn init_makes_a_folder_that_passes_and_overwrites_nothing() {
+    let scenario = Scenario::new();
+    scenario
+        .run(&["init", "night"])
+        .exits(0)
+        .says("wrote night/jobs/daily-digest.yaml");
+    scenario
+        .run(&[
+            "-C",
+            "night",
+            "validate",
+            "--from",
+            "2026-12-01",
+            "--strict",
+        ])
+        .exits(0);
+    scenario.write("night/jobs/daily-digest.yaml", "mine");
+    scenario
+        .run(&["init", "night"])
+        .exits(2)
+        .complains("nothing was written");
+    assert_eq!(scenario.read("night/jobs/daily-digest.yaml"), "mine");
+}
+
+#[test]
+fn the_defaults_are_yaml_that_passes_as_settings() {
+    let scenario = Scenario::new().job("a", "0 5 * * *");
+    let defaults = scenario.run(&["config", "--defaults"]).exits(0).stdout;
+    assert!(defaults.contains("min_gap: 15m") && defaults.contains('#'));
+    scenario.write("offpeak.yaml", &defaults);
+    scenario.run(&["validate", "--from", "2026-12-01"]).exits(0);
+}
+
+#[test]
+fn config_says_what_is_in_force() {
+    let scenario = Scenario::new()
+        .job("a", "0 5 * * *")
+        .file("other.yaml", "rules: { min_gap: 20m }\n");
+    scenario
+        .run(&["config"])
+        .exits(0)
+        .says("spacing   15 min")
+        .says("env ANTHROPIC_API_KEY: not set");
+    scenario
+        .run(&["config", "--config", "other.yaml"])
+        .exits(0)
+        .says("spacing   20 min");
+    let shown = scenario
+        .run(&["config", "--format", "json"])
+        .exits(0)
+        .json();
+    assert_eq!(shown["min_gap_seconds"], 900);
+    assert_eq!(shown["keys"]["main"]["found"], "not set");
+}
+
+#[test]
+fn completions_and_the_manual_name_every_command() {
+    let scenario = Scenario::new();
+    let manual = scenario.run(&["man"]).exits(0).stdout;
+    let script = scenario.run(&["completions", "bash"]).exits(0).stdout;
+    for command in ["validate", "dry\\-run", "daemon", "demo"] {
+        assert!(manual.contains(command), "{command}");
+    }
+    for command in ["validate", "dry-run", "daemon", "demo"] {
+        assert!(script.contains(command), "{command}");
+    }
+}
+
+#[test]
+fn wrong_usage_exits_with_2() {
+    let scenario = Scenario::new();
+    scenario.run(&["no-such-command"]).exits(2);
+    scenario
+        .run(&["validate", "--from", "tomorrow"])
+        .exits(2)
+        .complains("2026-12-01");
+    scenario.run(&["--version"]).exits(0).says("offpeak 0.1.0");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let scenario = Scenario::new();
+    let mut running = scenario.start(&["config", "--defaults"]);
+    drop(running.stdout());
+    let done = running.wait();
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""));
+}
