@@ -45,10 +45,10 @@ pub struct Global {
         global = true
     )]
     pub folder: PathBuf,
-    /// The settings file; `offpeak.yaml` in the working folder if not given.
+    /// The settings file, from the working folder; `offpeak.yaml` if not given.
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// The store's folder; over `$STATE_DIRECTORY` and `store.path`.
+    /// The store's folder, from the working folder; over `$STATE_DIRECTORY` and `store.path`.
     #[arg(long, value_name = "DIR", global = true)]
     pub store: Option<PathBuf>,
     /// How to print.
@@ -107,7 +107,7 @@ pub struct Init {
 /// Arguments of `validate`.
 #[derive(Debug, ClapArgs)]
 pub struct Validate {
-    /// Job files or folders; `jobs` in the working folder if not given.
+    /// Job files or folders, from the working folder; `jobs` if not given.
     #[arg(value_name = "JOBS")]
     pub jobs: Vec<PathBuf>,
     /// The first instant of the proof, such as `2026-12-01` or `2026-12-01T00:00:00Z`; now if not given.

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 
 use super::{CliError, Context, Exit, args, json as twins, linting, status, times};
@@ -138,6 +138,15 @@ fn as_text(config: &Config, sketch: &Sketch<'_>, out: &mut dyn Write) -> std::io
     let job = &sketch.planned.job;
     let fire_at = sketch.slot.fire_at;
     writeln!(out, "slot      {}", times::both(zone, peaks, fire_at))?;
+    let just_before = fire_at - TimeDelta::seconds(1);
+    if sketch
+        .planned
+        .timetable
+        .between(just_before, fire_at)
+        .is_empty()
+    {
+        writeln!(out, "note      the schedule names no slot at this instant")?;
+    }
     writeln!(out, "group     {}, key {}", job.group, job.key)?;
     match &sketch.guard {
         None => writeln!(out, "guard     nothing recorded yet")?,

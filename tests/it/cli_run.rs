@@ -474,3 +474,16 @@ fn an_answer_that_falls_short_is_kept_beside_and_says_by_how_much() {
             .any(|path| path.contains("out.incomplete-"))
     );
 }
+
+#[test]
+fn a_dry_run_between_two_slots_says_so() {
+    let scenario = Scenario::new().job("digest", "0 5 * * *");
+    let done = scenario
+        .run(&["dry-run", "digest", "--at", "2026-12-01T20:00:00Z"])
+        .exits(0);
+    assert!(!done.stdout.contains("no slot"), "{}", done.stdout);
+    scenario
+        .run(&["dry-run", "digest", "--at", "2026-12-01T20:01:00Z"])
+        .exits(0)
+        .says("names no slot at this instant");
+}
