@@ -211,13 +211,8 @@ pub fn counted(count: usize, noun: &str) -> String {
 /// Advice for a name that is not there: the nearest one, or all.
 #[must_use]
 pub fn nearest(noun: &str, name: &str, known: &[&str]) -> String {
-    let best = known
-        .iter()
-        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), *candidate))
-        .min()
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.chars().count() / 3);
-    match (best, known) {
-        (Some((_, best)), _) => format!("did you mean `{best}`?"),
+    match (config::nearest(name, known.iter().copied()), known) {
+        (Some(best), _) => format!("did you mean `{best}`?"),
         (None, []) => format!("there is no {noun} yet; see `offpeak init`"),
         (None, known) => format!("the {noun}s are: {}", known.join(", ")),
     }
