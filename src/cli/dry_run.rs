@@ -99,6 +99,15 @@ fn sketch<'a>(
     })
 }
 
+impl Sketch<'_> {
+    /// Whether the job's schedule names this very instant.
+    fn is_scheduled(&self) -> bool {
+        let fire_at = self.slot.fire_at;
+        let just_before = fire_at - TimeDelta::nanoseconds(1);
+        self.planned.timetable.next_after(just_before) == Some(fire_at)
+    }
+}
+
 /// Tokens and dollars as far as they can be known offline.
 struct Estimate {
     input_tokens: u64,
@@ -138,13 +147,7 @@ fn as_text(config: &Config, sketch: &Sketch<'_>, out: &mut dyn Write) -> std::io
     let job = &sketch.planned.job;
     let fire_at = sketch.slot.fire_at;
     writeln!(out, "slot      {}", times::both(zone, peaks, fire_at))?;
-    let just_before = fire_at - TimeDelta::seconds(1);
-    if sketch
-        .planned
-        .timetable
-        .between(just_before, fire_at)
-        .is_empty()
-    {
+    if !sketch.is_scheduled() {
         writeln!(out, "note      the schedule names no slot at this instant")?;
     }
     writeln!(out, "group     {}, key {}", job.group, job.key)?;
@@ -232,6 +235,7 @@ fn as_json(sketch: &Sketch<'_>) -> serde_json::Value {
     let mut value = json!({
         "job": job.id.as_str(),
         "fire_at": twins::instant(sketch.slot.fire_at),
+        "scheduled": sketch.is_scheduled(),
         "group": job.group.as_str(),
         "findings": sketch.findings,
         "guard": sketch.guard.as_ref().map(|guard| twins::guard(&job.group, guard, sketch.now)),

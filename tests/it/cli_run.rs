@@ -486,4 +486,13 @@ fn a_dry_run_between_two_slots_says_so() {
         .run(&["dry-run", "digest", "--at", "2026-12-01T20:01:00Z"])
         .exits(0)
         .says("names no slot at this instant");
+    // Half a second after a slot is no slot either.
+    for (at, scheduled) in [("20:00:00", true), ("20:00:00.5", false)] {
+        let at = format!("2026-12-01T{at}Z");
+        let sketch = scenario
+            .run(&["dry-run", "digest", "--at", &at, "--format", "json"])
+            .exits(0)
+            .json();
+        assert_eq!(sketch["scheduled"], scheduled, "{at}");
+    }
 }
