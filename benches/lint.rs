@@ -24,11 +24,8 @@ fn rules() -> Rules {
     let zone = Zones::bundled()
         .get("Asia/Tokyo")
         .expect("the zone is bundled");
-    Rules {
-        min_gap: Duration::from_mins(15),
-        comfortable_gap: Duration::from_mins(45),
-        peaks: PeakWindows::new(zone, vec![window(7, 9), window(18, 23)]),
-    }
+    let peaks = PeakWindows::new(zone, vec![window(7, 9), window(18, 23)]);
+    Rules::new(Duration::from_mins(15), Duration::from_mins(45), peaks)
 }
 
 /// Builds subjects from a rule that gives group, zone and expression of the n-th job.
@@ -36,15 +33,12 @@ fn subjects(count: usize, rule: impl Fn(usize) -> (String, &'static str, String)
     let zones = Zones::bundled();
     let subject = |n: usize| {
         let (group, zone, cron) = rule(n);
-        Subject {
-            job: JobId::new(format!("job-{n:06}")),
-            group: GroupId::new(group),
-            timetable: Timetable::new(
-                vec![CronExpr::parse(&cron).expect("the rule gives expressions")],
-                zones.get(zone).expect("the zone is bundled"),
-            ),
-            worst_case: Duration::from_secs(1_830),
-        }
+        let timetable = Timetable::new(
+            vec![CronExpr::parse(&cron).expect("the rule gives expressions")],
+            zones.get(zone).expect("the zone is bundled"),
+        );
+        let job = JobId::new(format!("job-{n:06}"));
+        Subject::new(job, GroupId::new(group), timetable).lasting(Duration::from_secs(1_830))
     };
     (0..count).map(subject).collect()
 }

@@ -49,12 +49,12 @@ fn require_keys(context: &Context, config: &Config) -> Result<(), CliError> {
 /// Refuses errors of the linter, or names them in the log.
 fn prove(context: &Context, config: &Config, args: &args::Daemon) -> Result<(), CliError> {
     let verdict = crate::lint::check(
-        &linting::subjects(&config.plan),
+        &linting::subjects(config),
         &linting::rules(config),
         context.now(),
     );
-    if !linting::has_errors(&verdict) {
-        info!(until = %verdict.until.date_naive(), "no collision and no peak firing");
+    if verdict.is_safe() {
+        info!(until = %verdict.until.date_naive(), "{}", linting::proved(config, &verdict));
         return Ok(());
     }
     let findings = linting::error_titles(&verdict);

@@ -69,7 +69,7 @@ fn sketch<'a>(
     args: &args::DryRun,
 ) -> Result<Sketch<'a>, CliError> {
     let verdict = crate::lint::check(
-        &linting::subjects(&config.plan),
+        &linting::subjects(config),
         &linting::rules(config),
         slot.fire_at,
     );

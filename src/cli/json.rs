@@ -57,13 +57,14 @@ pub fn mistake(mistake: &Mistake) -> Value {
     let place = Place::from(&mistake.place);
     compact(json!({
         "rule": mistake.rule.as_str(),
-        "severity": mistake.rule.severity().as_str(),
+        "severity": mistake.severity.as_str(),
         "job": mistake.job.as_ref().map(JobId::as_str),
         "file": place.file,
         "line": place.line,
         "column": place.column,
         "message": mistake.message,
         "help": mistake.help,
+        "accepted": mistake.accepted,
     }))
 }
 
@@ -99,7 +100,9 @@ pub fn finding(finding: &Finding, place: Option<&Place>) -> Value {
         "line": place.map(|place| place.line),
         "column": place.map(|place| place.column),
         "message": finding.message,
+        "help": finding.help,
         "suggestion": finding.suggestion.as_ref().map(|found| json!({ "cron": found.cron })),
+        "accepted": finding.accepted,
     }))
 }
 

@@ -1,6 +1,6 @@
 //! What `validate`, `dry-run` and `daemon` lint: the plan's jobs and pickup slots.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
@@ -9,7 +9,7 @@ use super::{Context, json, times};
 use crate::config::{self, Config, ConfigErrors, Reading, Report, Style};
 use crate::engine::{Plan, PlannedJob};
 use crate::job::{JobId, JobState};
-use crate::lint::{Finding, Rules, Severity, Subject, Verdict};
+use crate::lint::{BreakerNeed, Effort, Finding, Rule, Rules, Subject, Verdict};
 use crate::schedule::{PeakWindows, Timetable};
 
 /// A group's pickup slots are reported under this word and the group's name; no job can have a colon in its name.
@@ -17,19 +17,18 @@ const PICKUP: &str = "pickup";
 
 /// The enabled jobs and the pickup slots, in the order of their names.
 #[must_use]
-pub fn subjects(plan: &Plan) -> Vec<Subject> {
+pub fn subjects(config: &Config) -> Vec<Subject> {
+    let plan = &config.plan;
     let enabled = plan
         .jobs
         .values()
         .filter(|planned| planned.job.state == JobState::Enabled);
-    let mut subjects: Vec<Subject> = enabled.map(subject).collect();
+    let mut subjects: Vec<Subject> = enabled
+        .map(|planned| subject(planned, config.accepted.get(&planned.job.id)))
+        .collect();
     subjects.extend(plan.groups.iter().filter_map(|(group, planned)| {
-        Some(Subject {
-            job: JobId::new(format!("{PICKUP}:{group}")),
-            group: group.clone(),
-            timetable: planned.pickup.clone()?,
-            worst_case: Duration::ZERO,
-        })
+        let name = JobId::new(format!("{PICKUP}:{group}"));
+        Some(Subject::new(name, group.clone(), planned.pickup.clone()?))
     }));
     subjects
 }
@@ -37,33 +36,42 @@ pub fn subjects(plan: &Plan) -> Vec<Subject> {
 /// The rules of a configuration.
 #[must_use]
 pub fn rules(config: &Config) -> Rules {
+    let (budget, breaker) = (config.guard.budget, config.guard.breaker);
+    let plan = &config.plan;
     Rules {
-        min_gap: config.plan.min_gap,
-        comfortable_gap: config.comfortable_gap,
-        peaks: config.plan.peaks.clone(),
+        breaker: Some(BreakerNeed {
+            min_samples: breaker.min_samples.get(),
+            window: breaker.window,
+            calls: budget.calls(),
+            per: budget.per(),
+            expires_after: config.expires_after,
+        }),
+        levels: config.levels.clone(),
+        ..Rules::new(plan.min_gap, config.comfortable_gap, plan.peaks.clone())
     }
 }
 
-fn subject(planned: &PlannedJob) -> Subject {
+fn subject(planned: &PlannedJob, accepted: Option<&BTreeMap<Rule, String>>) -> Subject {
+    let job = &planned.job;
+    let subject = Subject::new(job.id.clone(), job.group.clone(), planned.timetable.clone());
     Subject {
-        job: planned.job.id.clone(),
-        group: planned.job.group.clone(),
-        timetable: planned.timetable.clone(),
-        worst_case: worst_case(planned),
+        effort: Effort {
+            calls: 1,
+            attempts: planned.retry.max_attempts(),
+            timeout: job.timeout,
+            max_delay: planned.retry.max_delay(),
+        },
+        accepted: accepted.cloned().unwrap_or_default(),
+        ..subject
     }
-}
-
-/// The longest that one call of a job may take: every attempt to its timeout, every wait at its cap.
-fn worst_case(planned: &PlannedJob) -> Duration {
-    let attempts = planned.retry.max_attempts();
-    planned.job.timeout * attempts + planned.retry.max_delay() * attempts.saturating_sub(1)
 }
 
 /// Everything that was found, as reports with their places: unreadable files, mistakes, findings.
 #[must_use]
 pub fn reports(reading: &Reading, verdict: &Verdict) -> Vec<Report> {
     let unreadable = reading.unreadable.iter().map(Report::from);
-    let mistakes = reading.mistakes.iter().map(Report::from);
+    let mistakes = reading.mistakes.iter().chain(&reading.advice);
+    let mistakes = mistakes.map(Report::from);
     let findings = verdict
         .findings
         .iter()
@@ -121,13 +129,19 @@ pub fn place(reading: &Reading, finding: &Finding) -> Option<json::Place> {
     marks.first().map(|mark| json::Place::from(&mark.place))
 }
 
-/// Whether a finding stops the daemon.
+/// What holds over the whole horizon: not more than was looked for and not found.
 #[must_use]
-pub fn has_errors(verdict: &Verdict) -> bool {
-    verdict
-        .findings
-        .iter()
-        .any(|finding| finding.severity == Severity::Error)
+pub fn proved(config: &Config, verdict: &Verdict) -> &'static str {
+    let holds = |rule| {
+        let found = verdict.findings.iter().any(|finding| finding.rule == rule);
+        !found && config.levels.severity(rule).is_some()
+    };
+    match (holds(Rule::KeyGap), holds(Rule::PeakWindow)) {
+        (true, true) => "no collision and no peak firing",
+        (true, false) => "no collision",
+        (false, true) => "no peak firing",
+        (false, false) => "no error",
+    }
 }
 
 /// The errors, a line each.
@@ -136,7 +150,7 @@ pub fn error_titles(verdict: &Verdict) -> Vec<String> {
     let errors = verdict
         .findings
         .iter()
-        .filter(|finding| finding.severity == Severity::Error);
+        .filter(|finding| finding.is_stopping());
     errors.map(title).collect()
 }
 

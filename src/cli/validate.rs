@@ -1,5 +1,6 @@
 //! `validate`: proves that the schedule keeps its rules on any date.
 
+use std::fmt::Write as _;
 use std::io::Write;
 
 use chrono::{DateTime, Datelike, Utc};
@@ -8,7 +9,7 @@ use serde_json::json;
 use super::{CliError, Context, Exit, args, json as twins, linting, times};
 use crate::config::Reading;
 use crate::job::JobState;
-use crate::lint::{Severity, Verdict};
+use crate::lint::{Finding, Verdict};
 
 /// The years in which a proof may begin: it needs 28 years of known zone offsets.
 const FIRST_YEAR: i32 = 1971;
@@ -36,11 +37,7 @@ pub fn run(
         });
     }
     let config = &reading.config;
-    let verdict = crate::lint::check(
-        &linting::subjects(&config.plan),
-        &linting::rules(config),
-        from,
-    );
+    let verdict = crate::lint::check(&linting::subjects(config), &linting::rules(config), from);
     let printed = if context.is_json() {
         writeln!(out, "{}", as_json(&reading, &verdict))
     } else {
@@ -54,16 +51,14 @@ pub fn run(
 }
 
 fn exit(reading: &Reading, verdict: &Verdict, args: &args::Validate) -> Exit {
-    let warnings = verdict
-        .findings
+    let advised = reading
+        .advice
         .iter()
-        .any(|finding| finding.severity == Severity::Warning);
+        .any(|mistake| mistake.accepted.is_none());
+    let warnings = advised || verdict.findings.iter().any(Finding::is_advice);
     if !reading.unreadable.is_empty() {
         Exit::Usage
-    } else if !reading.mistakes.is_empty()
-        || linting::has_errors(verdict)
-        || (args.strict && warnings)
-    {
+    } else if !reading.mistakes.is_empty() || !verdict.is_safe() || (args.strict && warnings) {
         Exit::No
     } else {
         Exit::Done
@@ -92,40 +87,57 @@ fn summary(
     verdict: &Verdict,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
-    let found = |severity| {
-        verdict
-            .findings
-            .iter()
-            .filter(|finding| finding.severity == severity)
-            .count()
-    };
-    let errors = reading.unreadable.len() + reading.mistakes.len() + found(Severity::Error);
-    let warnings = match found(Severity::Warning) {
-        0 => String::new(),
-        count => format!(
-            ", {}",
-            context
-                .screen
-                .styled("1;33", &linting::counted(count, "warning"))
-        ),
-    };
+    let counts = Counts::of(reading, verdict);
+    let mut more = String::new();
+    if counts.warnings > 0 {
+        let warnings = linting::counted(counts.warnings, "warning");
+        more = format!(", {}", context.screen.styled("1;33", &warnings));
+    }
+    if counts.accepted > 0 {
+        let _ = write!(more, ", {} accepted", counts.accepted);
+    }
     let jobs = linting::counted(reading.config.plan.jobs.len(), "job");
-    if errors > 0 {
-        let errors = context
-            .screen
-            .styled("1;31", &linting::counted(errors, "error"));
-        return writeln!(out, "{jobs}: {errors}{warnings}");
+    if counts.errors > 0 {
+        let errors = linting::counted(counts.errors, "error");
+        let errors = context.screen.styled("1;31", &errors);
+        return writeln!(out, "{jobs}: {errors}{more}");
     }
     let groups = linting::counted(reading.config.plan.groups.len(), "group");
     let proof = format!(
-        "no collision and no peak firing before {}",
+        "{} before {}",
+        linting::proved(&reading.config, verdict),
         verdict.until.date_naive()
     );
     writeln!(
         out,
-        "{jobs} in {groups}: {}{warnings}",
+        "{jobs} in {groups}: {}{more}",
         context.screen.styled("1;32", &proof)
     )
+}
+
+/// How many things are said, by how bad they are.
+struct Counts {
+    errors: usize,
+    warnings: usize,
+    accepted: usize,
+}
+
+impl Counts {
+    fn of(reading: &Reading, verdict: &Verdict) -> Self {
+        let advice = reading.advice.iter();
+        let accepted = advice.filter(|mistake| mistake.accepted.is_some()).count();
+        let findings = |which: fn(&Finding) -> bool| {
+            let findings = verdict.findings.iter();
+            findings.filter(|finding| which(finding)).count()
+        };
+        Self {
+            errors: reading.unreadable.len()
+                + reading.mistakes.len()
+                + findings(Finding::is_stopping),
+            warnings: reading.advice.len() - accepted + findings(Finding::is_advice),
+            accepted: accepted + findings(|finding| finding.accepted.is_some()),
+        }
+    }
 }
 
 /// The next firings of each enabled job in its zone and in that of the windows.
@@ -159,7 +171,8 @@ fn upcoming(reading: &Reading, from: DateTime<Utc>, out: &mut dyn Write) -> std:
 fn as_json(reading: &Reading, verdict: &Verdict) -> serde_json::Value {
     let mut findings: Vec<serde_json::Value> = Vec::new();
     findings.extend(reading.unreadable.iter().map(twins::unreadable));
-    findings.extend(reading.mistakes.iter().map(twins::mistake));
+    let mistakes = reading.mistakes.iter().chain(&reading.advice);
+    findings.extend(mistakes.map(twins::mistake));
     findings.extend(
         verdict
             .findings
@@ -171,7 +184,7 @@ fn as_json(reading: &Reading, verdict: &Verdict) -> serde_json::Value {
         "from": twins::instant(verdict.from),
         "until": twins::instant(verdict.until),
         "jobs": reading.config.plan.jobs.len(),
-        "ok": reading.unreadable.is_empty() && reading.mistakes.is_empty() && !linting::has_errors(verdict),
+        "ok": reading.unreadable.is_empty() && reading.mistakes.is_empty() && verdict.is_safe(),
         "findings": findings,
     })
 }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::engine::Plan;
-use crate::job::{GroupId, KeyId};
+use crate::guard::GuardPolicy;
+use crate::job::{GroupId, JobId, KeyId};
+use crate::lint::{Levels, Rule};
 use crate::schedule::Zones;
 
 /// A whole checked configuration.
@@ -19,6 +21,14 @@ pub struct Config {
     pub upstream: UpstreamConfig,
     /// The gap below which `validate` gives advice.
     pub comfortable_gap: Duration,
+    /// How bad each rule of the linter is.
+    pub levels: Levels,
+    /// The rules that jobs accept, each with its reason; jobs that accept none are not there.
+    pub accepted: BTreeMap<JobId, BTreeMap<Rule, String>>,
+    /// Budget and breaker of every group.
+    pub guard: GuardPolicy,
+    /// How long yielded work may wait for a slot.
+    pub expires_after: Duration,
     /// Jobs, groups, windows and policies.
     pub plan: Plan,
     /// The store's folder, absolute, and how long its rows are kept.

@@ -1,11 +1,13 @@
 //! One job: from its fields to a checked job with its policies.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::engine::PlannedJob;
 use crate::job::{
     GroupId, Input, Job, JobId, JobState, KeyId, OnEmptyInput, Schedule, Template, TextSource,
 };
+use crate::lint::Rule;
 use crate::schedule::{CronExpr, DeferPolicy, Timetable, Zone};
 
 use super::context::Context;
@@ -14,6 +16,7 @@ use super::decode_defaults::{
 };
 use super::decode_output::{check, output, request};
 use super::decode_policies::{defer, tighter_retry};
+use super::decode_rules::accept;
 use super::decode_settings::Settings;
 use super::decode_text::{Surroundings, input_names, inputs, prompt, system};
 use super::fields::{Field, Fields};
@@ -29,6 +32,8 @@ pub struct DecodedJob {
     pub place: Place,
     /// Where each of its cron expressions stands.
     pub crons: Vec<Place>,
+    /// The rules that it accepts, each with its reason.
+    pub accepted: BTreeMap<Rule, String>,
     /// Where its output file is named.
     pub output: Option<Place>,
 }
@@ -60,6 +65,7 @@ pub fn job(
         .read(cx, "timeout", timeout)
         .unwrap_or(defaults.timeout);
     let notify = fields.read(cx, "notify", |cx, f| notify(cx, f, settings));
+    let accepted = fields.read(cx, "accept", accept).unwrap_or_default();
     not_yet(cx, &mut fields);
     fields.close(cx);
 
@@ -100,6 +106,7 @@ pub fn job(
         planned,
         place,
         crons,
+        accepted,
         output: output_place.flatten(),
     })
 }

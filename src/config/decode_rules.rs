@@ -1,16 +1,31 @@
-//! `rules`: gaps and peak windows.
+//! `rules`: gaps, peak windows, and how bad each rule is; `accept` of a job.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::lint::{Level, Levels, Rule};
 use crate::schedule::{PeakWindow, PeakWindows};
 
 use super::context::Context;
 use super::decode_settings::{BUILT_IN, DAY, ZERO};
-use super::fields::{Field, Fields};
+use super::fields::{Field, Fields, open_entries};
 use super::{typed, value};
 
-/// Reads `rules`: the least gap, the comfortable gap, the windows.
-pub fn rules(cx: &mut Context<'_>, root: &mut Fields<'_>) -> (Duration, Duration, PeakWindows) {
+/// What `rules` says.
+#[derive(Debug)]
+pub struct DecodedRules {
+    /// The least gap within a group.
+    pub min_gap: Duration,
+    /// The gap below which advice is given.
+    pub comfortable_gap: Duration,
+    /// When nothing fires.
+    pub peaks: PeakWindows,
+    /// How bad each rule is.
+    pub levels: Levels,
+}
+
+/// Reads `rules`: the least gap, the comfortable gap, the windows, the severities.
+pub fn rules(cx: &mut Context<'_>, root: &mut Fields<'_>) -> DecodedRules {
     let mut fields = root.section(cx, "rules");
     let mut gap = |cx: &mut Context<'_>, name| {
         fields
@@ -18,6 +33,7 @@ pub fn rules(cx: &mut Context<'_>, root: &mut Fields<'_>) -> (Duration, Duration
             .expect(BUILT_IN)
     };
     let (min_gap, comfortable_gap) = (gap(cx, "min_gap"), gap(cx, "comfortable_gap"));
+    let levels = fields.read(cx, "severity", levels).unwrap_or_default();
     let mut peaks = fields.section(cx, "peaks");
     let zone = peaks.read(cx, "timezone", typed::zone).expect(BUILT_IN);
     let days = peaks.read(cx, "days", days).unwrap_or([true; 7]);
@@ -26,7 +42,72 @@ pub fn rules(cx: &mut Context<'_>, root: &mut Fields<'_>) -> (Duration, Duration
         .expect(BUILT_IN);
     peaks.close(cx);
     fields.close(cx);
-    (min_gap, comfortable_gap, PeakWindows::new(zone, windows))
+    DecodedRules {
+        min_gap,
+        comfortable_gap,
+        peaks: PeakWindows::new(zone, windows),
+        levels,
+    }
+}
+
+fn levels(cx: &mut Context<'_>, field: Field<'_>) -> Option<Levels> {
+    let entries = open_entries(cx, field, "a map such as `{ overrun: off }`")?;
+    let mut levels = Levels::default();
+    for entry in entries.iter().filter_map(Field::of) {
+        let rule = rule(cx, entry, Rule::is_settable);
+        let words = [
+            ("error", Level::Error),
+            ("warn", Level::Warn),
+            ("off", Level::Off),
+        ];
+        if let Some((rule, level)) = rule.zip(typed::word(cx, entry, &words)) {
+            levels.set(rule, level);
+        }
+    }
+    Some(levels)
+}
+
+/// Reads `accept` of a job: rules, each with the reason why its findings are accepted.
+pub fn accept(cx: &mut Context<'_>, field: Field<'_>) -> Option<BTreeMap<Rule, String>> {
+    let expected = "a map of rules to reasons such as `{ key-gap: \"staging key\" }`";
+    let entries = open_entries(cx, field, expected)?;
+    let mut accepted = BTreeMap::new();
+    for entry in entries.iter().filter_map(Field::of) {
+        let rule = rule(cx, entry, Rule::is_acceptable);
+        if let Some((rule, reason)) = rule.zip(typed::text(cx, entry)) {
+            accepted.insert(rule, reason);
+        }
+    }
+    Some(accepted)
+}
+
+/// The rule that an entry is named after, if it may stand there.
+fn rule(cx: &mut Context<'_>, field: Field<'_>, may: fn(Rule) -> bool) -> Option<Rule> {
+    let names = || {
+        Rule::ALL
+            .iter()
+            .filter(|rule| may(**rule))
+            .map(|rule| rule.as_str())
+    };
+    let found = Rule::named(field.name);
+    if let Some(rule) = found.filter(|rule| may(*rule)) {
+        return Some(rule);
+    }
+    let (message, help) = if found.is_some() {
+        (
+            format!("`{}` always stays an error or is no job's own", field.name),
+            "mend what it finds; `offpeak validate --explain` lists the rules".to_owned(),
+        )
+    } else {
+        let near = value::nearest(field.name, names());
+        let help = near.map_or_else(
+            || format!("the rules are {}", value::listed(names())),
+            |name| format!("did you mean `{name}`?"),
+        );
+        (format!("there is no rule `{}`", field.name), help)
+    };
+    cx.bad_field(field.key.clone(), message, Some(help));
+    None
 }
 
 fn days(cx: &mut Context<'_>, field: Field<'_>) -> Option<[bool; 7]> {

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use crate::guard::{GuardPolicy, RetryPolicy};
 use crate::job::KeyId;
-use crate::schedule::{DeferPolicy, PeakWindows};
+use crate::schedule::DeferPolicy;
 
 use super::checked::{Auth, KeyConfig, NotifyConfig, UpstreamConfig};
 use super::context::Context;
 use super::decode_defaults::{DefaultZone, JobDefaults, Pickup, job_defaults, pickup};
 use super::decode_policies::{breaker, budget, defer, retry};
-use super::decode_rules::rules;
+use super::decode_rules::{DecodedRules, rules};
 use super::fields::{Field, Fields};
 use super::{decode_keys, typed};
 
@@ -37,12 +37,8 @@ pub struct Settings {
     pub notify: BTreeMap<String, NotifyConfig>,
     /// Where requests go.
     pub upstream: UpstreamConfig,
-    /// The least gap within a group.
-    pub min_gap: Duration,
-    /// The gap below which advice is given.
-    pub comfortable_gap: Duration,
-    /// When nothing fires.
-    pub peaks: PeakWindows,
+    /// Gaps, peak windows and severities.
+    pub rules: DecodedRules,
     /// How calls are retried.
     pub retry: RetryPolicy,
     /// Budget and breaker of every group.
@@ -74,7 +70,7 @@ pub fn settings(
         .read(cx, "notify", decode_keys::notify)
         .expect(BUILT_IN);
     let upstream = upstream(cx, &mut root);
-    let (min_gap, comfortable_gap, peaks) = rules(cx, &mut root);
+    let rules = rules(cx, &mut root);
     let retry = retry(cx, &mut root);
     let guard = GuardPolicy {
         budget: budget(cx, &mut root),
@@ -85,7 +81,7 @@ pub fn settings(
     let defer = defer(cx, &mut defer_fields, None);
     let pickup_zone = match &defaults.zone {
         DefaultZone::Named(zone) => zone.clone(),
-        DefaultZone::None | DefaultZone::Wrong => peaks.zone().clone(),
+        DefaultZone::None | DefaultZone::Wrong => rules.peaks.zone().clone(),
     };
     let pickup = defer_fields
         .read(cx, "pickup", |cx, field| {
@@ -104,9 +100,7 @@ pub fn settings(
         keys,
         notify,
         upstream,
-        min_gap,
-        comfortable_gap,
-        peaks,
+        rules,
         retry,
         guard,
         defer,

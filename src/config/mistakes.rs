@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::job::JobId;
-use crate::lint::Rule;
+use crate::lint::{Rule, Severity};
 
 use super::source::Place;
 
@@ -12,6 +12,10 @@ use super::source::Place;
 pub struct Mistake {
     /// What it is about.
     pub rule: Rule,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Why its job accepts it; then it is listed and stops nothing.
+    pub accepted: Option<String>,
     /// The job in whose definition it stands; `None` in `offpeak.yaml`.
     pub job: Option<JobId>,
     /// Where.
@@ -61,12 +65,20 @@ impl Mistake {
     pub fn new(rule: Rule, place: Place, message: impl Into<String>) -> Self {
         Self {
             rule,
+            severity: rule.severity(),
+            accepted: None,
             job: None,
             place,
             message: message.into(),
             related: None,
             help: None,
         }
+    }
+
+    /// Whether the configuration is not to be run with it.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.severity == Severity::Error && self.accepted.is_none()
     }
 
     /// Says what to write instead.

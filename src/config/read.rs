@@ -27,6 +27,8 @@ pub struct Reading {
     pub config: Config,
     /// What is wrong, in the order of the files.
     pub mistakes: Vec<Mistake>,
+    /// What the settings or a job say is no error.
+    pub advice: Vec<Mistake>,
     /// Files and folders that could not be read, or are no YAML.
     pub unreadable: Vec<Unreadable>,
     /// Where jobs and cron expressions stand.
@@ -79,12 +81,25 @@ pub fn read(options: &Options) -> Reading {
         mistakes, zones, ..
     } = cx;
     let (config, sources) = assemble(options, &folder, settings, zones, jobs);
+    let (mistakes, advice) = mistakes
+        .into_iter()
+        .filter_map(|mistake| weighed(mistake, &config))
+        .partition(Mistake::is_stopping);
     Reading {
         config,
         mistakes,
+        advice,
         unreadable,
         sources,
     }
+}
+
+/// A mistake with the severity that the settings give its rule, and the reason for which its job accepts it.
+fn weighed(mut mistake: Mistake, config: &Config) -> Option<Mistake> {
+    mistake.severity = config.levels.severity(mistake.rule)?;
+    let of_job = |job| config.accepted.get(job)?.get(&mistake.rule).cloned();
+    mistake.accepted = mistake.job.as_ref().and_then(of_job);
+    Some(mistake)
 }
 
 fn read_settings(
@@ -151,9 +166,12 @@ fn assemble(
         };
         groups.insert(key.group.clone(), plan);
     }
-    let mut planned = BTreeMap::new();
+    let (mut planned, mut accepted) = (BTreeMap::new(), BTreeMap::new());
     for (id, decoded) in jobs {
         sources.add_job(id.clone(), decoded.place, decoded.crons);
+        if !decoded.accepted.is_empty() {
+            accepted.insert(id.clone(), decoded.accepted);
+        }
         planned.insert(id, decoded.planned);
     }
     let (store, keep) = &settings.store;
@@ -165,12 +183,16 @@ fn assemble(
         },
         keys: settings.keys,
         upstream: settings.upstream,
-        comfortable_gap: settings.comfortable_gap,
+        comfortable_gap: settings.rules.comfortable_gap,
+        levels: settings.rules.levels,
+        accepted,
+        guard: settings.guard,
+        expires_after: settings.defer.expires_after,
         plan: Plan {
             jobs: planned,
             groups,
-            peaks: settings.peaks,
-            min_gap: settings.min_gap,
+            peaks: settings.rules.peaks,
+            min_gap: settings.rules.min_gap,
             grace: settings.grace,
         },
         notify: settings.notify,

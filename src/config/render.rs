@@ -18,6 +18,8 @@ pub enum Level {
     Error,
     /// Advice.
     Warning,
+    /// Accepted by a job.
+    Accepted,
 }
 
 /// Whether the text goes to a terminal.
@@ -66,11 +68,11 @@ impl From<&Mistake> for Report {
             label: other.label.clone(),
         });
         Self {
-            level: level(mistake.rule.severity()),
+            level: level(mistake.severity, mistake.accepted.as_ref()),
             title: mistake.message.clone(),
             rule: Some(mistake.rule),
             marks: std::iter::once(primary).chain(related).collect(),
-            notes: Vec::new(),
+            notes: mistake.accepted.iter().map(accepted).collect(),
             help: mistake.help.clone(),
         }
     }
@@ -128,24 +130,30 @@ impl Report {
             );
         }
         Self {
-            level: level(finding.severity),
+            level: level(finding.severity, finding.accepted.as_ref()),
             title: finding.message.clone(),
             rule: Some(finding.rule),
             marks,
-            notes: Vec::new(),
+            notes: finding.accepted.iter().map(accepted).collect(),
             help: finding
                 .suggestion
                 .as_ref()
-                .map(|suggestion| format!("a legal time near it is `{}`", suggestion.cron)),
+                .map(|suggestion| format!("a legal time near it is `{}`", suggestion.cron))
+                .or_else(|| finding.help.clone()),
         }
     }
 }
 
-fn level(severity: Severity) -> Level {
-    match severity {
-        Severity::Error => Level::Error,
-        Severity::Warning => Level::Warning,
+fn level(severity: Severity, accepted: Option<&String>) -> Level {
+    match (accepted, severity) {
+        (Some(_), _) => Level::Accepted,
+        (None, Severity::Error) => Level::Error,
+        (None, Severity::Warning) => Level::Warning,
     }
+}
+
+fn accepted(reason: &String) -> String {
+    format!("accepted: {reason}")
 }
 
 /// Draws reports, a blank line between two; lines are as wide as `width` columns allow.
@@ -171,6 +179,7 @@ fn draw(renderer: &Renderer, report: &Report) -> String {
     let level = match report.level {
         Level::Error => DrawnLevel::ERROR,
         Level::Warning => DrawnLevel::WARNING,
+        Level::Accepted => DrawnLevel::NOTE,
     };
     let mut title = level.primary_title(clean(&report.title));
     if let Some(rule) = report.rule {

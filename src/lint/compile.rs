@@ -109,7 +109,7 @@ impl Compiler {
                 .iter()
                 .map(CronExpr::text)
                 .collect();
-            let key = (zone, subject.worst_case.as_nanos(), texts);
+            let key = (zone, subject.effort.worst_case().as_nanos(), texts);
             let class = *known
                 .entry(key)
                 .or_insert_with(|| self.class(&mut group, subject, zone));
@@ -134,7 +134,7 @@ impl Compiler {
         group.classes.push(Class {
             members: Vec::new(),
             lines,
-            worst_case: super::seconds(subject.worst_case),
+            worst_case: super::seconds(subject.effort.worst_case()),
         });
         class
     }

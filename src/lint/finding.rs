@@ -43,7 +43,7 @@ macro_rules! rules {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// How bad a finding of this rule is.
+            /// How bad a finding of this rule is, unless the settings say otherwise.
             #[must_use]
             pub const fn severity(self) -> Severity {
                 match self { $(Self::$variant => Severity::$severity,)* }
@@ -93,6 +93,68 @@ rules! {
     CacheNeverRead = "cache-never-read", Warning;
     /// Two groups whose keys hold the same secret.
     SameSecret = "same-secret", Warning;
+    /// Both day fields are restricted: either of them is enough.
+    EitherDay = "either-day", Warning;
+    /// A step does not divide its field: one gap is odd.
+    UnevenStep = "uneven-step", Warning;
+    /// It fires on 29 February only.
+    LeapDay = "leap-day", Warning;
+    /// A day of the month that some months do not have.
+    SkipsMonths = "skips-months", Warning;
+    /// A one-hour cache entry that the next slot would read, and that nobody writes.
+    CacheSaves = "cache-saves", Warning;
+    /// The model is not in the table, and a name near it is.
+    UnknownModel = "unknown-model", Warning;
+    /// A job accepts a rule that finds nothing in it.
+    UnusedAccept = "unused-accept", Warning;
+}
+
+impl Rule {
+    /// The rule of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|rule| rule.as_str() == name)
+    }
+
+    /// Whether the settings may change its severity: what keeps a job from being read as it is meant stays an error.
+    #[must_use]
+    pub const fn is_settable(self) -> bool {
+        match self {
+            Self::BadCron
+            | Self::BadZone
+            | Self::UnknownKey
+            | Self::DuplicateId
+            | Self::BadField
+            | Self::UnknownVariable
+            | Self::LiteralSecret => false,
+            Self::KeyGap
+            | Self::PeakWindow
+            | Self::NeverFires
+            | Self::MissingFile
+            | Self::OutputCollision
+            | Self::ClockChange
+            | Self::Overrun
+            | Self::ComfortableGap
+            | Self::BreakerCannotOpen
+            | Self::RetiredModel
+            | Self::LargeColdInput
+            | Self::CacheNeverRead
+            | Self::SameSecret
+            | Self::EitherDay
+            | Self::UnevenStep
+            | Self::LeapDay
+            | Self::SkipsMonths
+            | Self::CacheSaves
+            | Self::UnknownModel
+            | Self::UnusedAccept => true,
+        }
+    }
+
+    /// Whether a job may accept its findings: what is settable, but for what concerns no job of its own.
+    #[must_use]
+    pub const fn is_acceptable(self) -> bool {
+        self.is_settable() && !matches!(self, Self::SameSecret | Self::UnusedAccept)
+    }
 }
 
 impl fmt::Display for Rule {
@@ -124,8 +186,26 @@ pub struct Finding {
     pub per_year: Option<u64>,
     /// What was found, what was expected; one sentence without local times.
     pub message: String,
-    /// The way out.
+    /// The way out, where a cron expression is.
     pub suggestion: Option<Suggestion>,
+    /// The way out in words, where no cron expression is.
+    pub help: Option<String>,
+    /// Why a job accepts it; then it is listed and stops nothing.
+    pub accepted: Option<String>,
+}
+
+impl Finding {
+    /// Whether the daemon refuses to start for it.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.severity == Severity::Error && self.accepted.is_none()
+    }
+
+    /// Whether it is advice that nobody accepted.
+    #[must_use]
+    pub fn is_advice(&self) -> bool {
+        self.severity == Severity::Warning && self.accepted.is_none()
+    }
 }
 
 /// The earlier firing of a pair.

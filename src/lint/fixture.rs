@@ -19,12 +19,8 @@ pub(super) fn job(name: &str, zone: &str, crons: &[&str]) -> Subject {
         .iter()
         .map(|cron| CronExpr::parse(cron).unwrap())
         .collect();
-    Subject {
-        job: JobId::new(name),
-        group: GroupId::new("main"),
-        timetable: Timetable::new(exprs, Zones::bundled().get(zone).unwrap()),
-        worst_case: Duration::from_mins(1),
-    }
+    let timetable = Timetable::new(exprs, Zones::bundled().get(zone).unwrap());
+    Subject::new(JobId::new(name), GroupId::new("main"), timetable).lasting(Duration::from_mins(1))
 }
 
 /// A window on every day, in minutes of the day.
@@ -38,11 +34,8 @@ pub(super) const fn window(start: u16, end: u16) -> PeakWindow {
 
 /// The default gaps, with these windows.
 pub(super) fn rules(zone: &str, windows: Vec<PeakWindow>) -> Rules {
-    Rules {
-        min_gap: Duration::from_mins(15),
-        comfortable_gap: Duration::from_mins(45),
-        peaks: PeakWindows::new(Zones::bundled().get(zone).unwrap(), windows),
-    }
+    let peaks = PeakWindows::new(Zones::bundled().get(zone).unwrap(), windows);
+    Rules::new(Duration::from_mins(15), Duration::from_mins(45), peaks)
 }
 
 /// The findings of one rule from 1 December 2026 on.

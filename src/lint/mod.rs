@@ -5,6 +5,7 @@
 
 mod board;
 mod calendar;
+mod change;
 mod clock_change;
 mod compile;
 pub mod finding;
@@ -19,45 +20,26 @@ mod regimes;
 mod repair;
 mod rewrite;
 mod ring;
+mod rules;
 mod seams;
 mod spacing;
+mod subject;
 mod tell;
 mod year;
 
+pub use change::Change;
 pub use finding::{Finding, Other, Rule, Severity, Suggestion};
+pub use rules::{BreakerNeed, Level, Levels, Rules};
+pub use subject::{Effort, InputPrice, Known, Model, Prefix, Prompt, Subject};
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
 use calendar::Calendar;
 
-use crate::job::{GroupId, JobId};
-use crate::schedule::{PeakWindows, Timetable};
-
-/// What the linter needs to know of one job, or of one group's pickup slots.
-#[derive(Debug, Clone)]
-pub struct Subject {
-    /// The job; pickup slots are named `pickup:GROUP`.
-    pub job: JobId,
-    /// The group it counts against.
-    pub group: GroupId,
-    /// When it fires.
-    pub timetable: Timetable,
-    /// The longest that one run may take: attempts × timeout, and the waits between.
-    pub worst_case: Duration,
-}
-
-/// The rules to prove.
-#[derive(Debug, Clone)]
-pub struct Rules {
-    /// The least gap between two firings of one group; exactly this gap passes.
-    pub min_gap: Duration,
-    /// The gap below which advice is given.
-    pub comfortable_gap: Duration,
-    /// The peak windows.
-    pub peaks: PeakWindows,
-}
+use crate::job::JobId;
 
 /// What was found, and over which span.
 #[derive(Debug, Clone)]
@@ -68,6 +50,14 @@ pub struct Verdict {
     pub until: DateTime<Utc>,
     /// The findings, errors first, then in time, then by name.
     pub findings: Vec<Finding>,
+}
+
+impl Verdict {
+    /// Whether the daemon may start.
+    #[must_use]
+    pub fn is_safe(&self) -> bool {
+        !self.findings.iter().any(Finding::is_stopping)
+    }
 }
 
 /// Proves the rules for at least 28 years from an instant.
@@ -85,17 +75,12 @@ pub struct Verdict {
 /// use offpeak::schedule::{CronExpr, PeakWindows, Timetable, Zones};
 ///
 /// let zone = Zones::bundled().get("Asia/Tokyo").unwrap();
-/// let job = |name: &str, cron: &str| Subject {
-///     job: JobId::new(name),
-///     group: GroupId::new("main"),
-///     timetable: Timetable::new(vec![CronExpr::parse(cron).unwrap()], zone.clone()),
-///     worst_case: Duration::from_mins(10),
+/// let job = |name: &str, cron: &str| {
+///     let timetable = Timetable::new(vec![CronExpr::parse(cron).unwrap()], zone.clone());
+///     Subject::new(JobId::new(name), GroupId::new("main"), timetable)
 /// };
-/// let rules = Rules {
-///     min_gap: Duration::from_mins(15),
-///     comfortable_gap: Duration::from_mins(45),
-///     peaks: PeakWindows::new(zone.clone(), vec![]),
-/// };
+/// let peaks = PeakWindows::new(zone.clone(), vec![]);
+/// let rules = Rules::new(Duration::from_mins(15), Duration::from_mins(45), peaks);
 /// // They meet on leap days that are Tuesdays, and on no other.
 /// let jobs = [job("leap", "0 3 29 2 *"), job("weekly", "10 3 * * tue")];
 /// let verdict = check(&jobs, &rules, "2026-12-01T00:00:00Z".parse().unwrap());
@@ -114,12 +99,32 @@ pub fn check(subjects: &[Subject], rules: &Rules, from: DateTime<Utc>) -> Verdic
         .iter()
         .flat_map(|group| tell::findings(&board, group, &mut year))
         .collect();
+    levels(&mut findings, subjects, rules);
     findings.sort_by(|one, two| tell::order(one).cmp(&tell::order(two)));
     Verdict {
         from,
         until,
         findings,
     }
+}
+
+/// Sets severities, drops what is off, and marks what a job accepts.
+fn levels(findings: &mut Vec<Finding>, subjects: &[Subject], rules: &Rules) {
+    let accepting: HashMap<&JobId, &Subject> = subjects
+        .iter()
+        .filter(|subject| !subject.accepted.is_empty())
+        .map(|subject| (&subject.job, subject))
+        .collect();
+    let reason = |job: &JobId, rule| accepting.get(job)?.accepted.get(&rule).cloned();
+    findings.retain_mut(|finding| {
+        let Some(severity) = rules.levels.severity(finding.rule) else {
+            return false;
+        };
+        finding.severity = severity;
+        let of_other = || reason(&finding.other.as_ref()?.job, finding.rule);
+        finding.accepted = reason(&finding.job, finding.rule).or_else(of_other);
+        true
+    });
 }
 
 /// A span of time in whole seconds, rounded up: fire times are whole seconds

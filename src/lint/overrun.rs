@@ -128,9 +128,8 @@ mod tests {
     use crate::lint::fixture::{at, findings, job, rules, window};
     use crate::lint::{Rule, Subject};
 
-    fn slow(minutes: u64, mut job: Subject) -> Subject {
-        job.worst_case = Duration::from_mins(minutes);
-        job
+    fn slow(minutes: u64, job: Subject) -> Subject {
+        job.lasting(Duration::from_mins(minutes))
     }
 
     #[test]

@@ -81,6 +81,7 @@ impl Teller<'_, '_> {
                 gap: None,
                 per_year: None,
                 suggestion: None,
+                help: None,
                 message,
                 ..next
             };
@@ -103,6 +104,8 @@ impl Teller<'_, '_> {
             per_year: None,
             message,
             suggestion: None,
+            help: None,
+            accepted: None,
         }
     }
 

@@ -24,14 +24,11 @@ fn tokyo_rules(zones: &Zones) -> Rules {
         end: end * 60,
         days: [true; 7],
     };
-    Rules {
-        min_gap: Duration::from_mins(15),
-        comfortable_gap: Duration::from_mins(45),
-        peaks: PeakWindows::new(
-            zones.get("Asia/Tokyo").unwrap(),
-            vec![window(7, 9), window(18, 23)],
-        ),
-    }
+    let peaks = PeakWindows::new(
+        zones.get("Asia/Tokyo").unwrap(),
+        vec![window(7, 9), window(18, 23)],
+    );
+    Rules::new(Duration::from_mins(15), Duration::from_mins(45), peaks)
 }
 
 fn job(name: &str, zone: &str, crons: &[&str]) -> Subject {
@@ -39,12 +36,8 @@ fn job(name: &str, zone: &str, crons: &[&str]) -> Subject {
         .iter()
         .map(|cron| CronExpr::parse(cron).unwrap())
         .collect();
-    Subject {
-        job: JobId::new(name),
-        group: GroupId::new("main"),
-        timetable: Timetable::new(exprs, Zones::bundled().get(zone).unwrap()),
-        worst_case: Duration::from_mins(1),
-    }
+    let timetable = Timetable::new(exprs, Zones::bundled().get(zone).unwrap());
+    Subject::new(JobId::new(name), GroupId::new("main"), timetable).lasting(Duration::from_mins(1))
 }
 
 fn lint(subjects: &[Subject]) -> Verdict {
@@ -285,8 +278,7 @@ fn fixed_time_in_a_repeated_hour_counts_once() {
 
 #[test]
 fn window_that_a_clock_change_skips_is_not_reached() {
-    let mut slow = job("a", "UTC", &["20 0 * 3 0L"]);
-    slow.worst_case = Duration::from_mins(55);
+    let slow = job("a", "UTC", &["20 0 * 3 0L"]).lasting(Duration::from_mins(55));
     let window = PeakWindow {
         start: 130,
         end: 160,

@@ -25,14 +25,11 @@ fn rules(zones: &Zones) -> Rules {
         end: end * 60,
         days: [true; 7],
     };
-    Rules {
-        min_gap: Duration::from_mins(15),
-        comfortable_gap: Duration::from_mins(45),
-        peaks: PeakWindows::new(
-            zones.get("Asia/Tokyo").unwrap(),
-            vec![window(7, 9), window(18, 23)],
-        ),
-    }
+    let peaks = PeakWindows::new(
+        zones.get("Asia/Tokyo").unwrap(),
+        vec![window(7, 9), window(18, 23)],
+    );
+    Rules::new(Duration::from_mins(15), Duration::from_mins(45), peaks)
 }
 
 fn subjects(set: &Value, zones: &Zones) -> Vec<Subject> {
@@ -51,12 +48,10 @@ fn subjects(set: &Value, zones: &Zones) -> Vec<Subject> {
             .iter()
             .map(|cron| CronExpr::parse(cron).unwrap())
             .collect();
-        Subject {
-            job: JobId::new(job["name"].as_str().unwrap()),
-            group: GroupId::new(own(job, "key").unwrap_or_else(|| "main".to_owned())),
-            timetable: Timetable::new(exprs, zones.get(&own(job, "tz").unwrap()).unwrap()),
-            worst_case: Duration::from_mins(1),
-        }
+        let group = GroupId::new(own(job, "key").unwrap_or_else(|| "main".to_owned()));
+        let timetable = Timetable::new(exprs, zones.get(&own(job, "tz").unwrap()).unwrap());
+        let job = JobId::new(job["name"].as_str().unwrap());
+        Subject::new(job, group, timetable).lasting(Duration::from_mins(1))
     };
     set["jobs"]
         .as_array()

@@ -106,11 +106,11 @@ fn lay_out() -> Result<std::path::PathBuf, CliError> {
 /// Proves the rotation before the first slot, as the daemon does.
 fn prove(config: &Config, context: &Context, out: &mut dyn Write) -> Result<(), CliError> {
     let verdict = crate::lint::check(
-        &linting::subjects(&config.plan),
+        &linting::subjects(config),
         &linting::rules(config),
         instant(FROM),
     );
-    if linting::has_errors(&verdict) {
+    if !verdict.is_safe() {
         return Err(CliError::Unsafe {
             findings: linting::error_titles(&verdict),
         });

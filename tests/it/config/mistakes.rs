@@ -12,7 +12,7 @@ fn unknown_fields_are_named_with_the_nearest_known_one() {
             "jobs/a.yaml:4:1: bad-field: unknown field `modle`; did you mean `model`?",
             "jobs/a.yaml:5:1: bad-field: unknown field `zzz`; known here: `cron`, `timezone`, `key`, `retry`, `defer`, \
              `missed`, `inputs`, `on_empty_input`, `system`, `prompt`, `max_tokens`, `request`, `model`, `output`, \
-             `enabled`, `description`, `check`, `timeout` and `notify`",
+             `enabled`, `description`, `check`, `timeout`, `notify` and `accept`",
         ]
     );
     assert_eq!(

@@ -74,6 +74,8 @@ fn a_finding_of_the_linter_is_put_at_its_expressions() {
         suggestion: Some(Suggestion {
             cron: "15 5 * * *".into(),
         }),
+        help: None,
+        accepted: None,
     };
     let mut report = Report::of_finding(&finding, &reading.sources);
     report

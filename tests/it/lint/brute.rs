@@ -280,7 +280,7 @@ impl Walk<'_> {
 
     fn overrun(&self, index: usize, end: DateTime<Utc>, out: &mut BTreeMap<Key, Seen>) {
         let subject = &self.subjects[index];
-        let worst = i64::try_from(subject.worst_case.as_secs()).unwrap();
+        let worst = i64::try_from(subject.effort.worst_case().as_secs()).unwrap();
         let mut slots: Vec<i64> = (0..self.subjects.len())
             .filter(|other| self.subjects[*other].group == subject.group)
             .flat_map(|other| self.fires[other].iter().copied())

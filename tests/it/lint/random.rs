@@ -94,11 +94,11 @@ pub fn rules(chance: &mut Chance, zones: &Zones) -> Rules {
         ],
     };
     let minutes = |minutes: u64| Duration::from_mins(minutes);
-    Rules {
-        min_gap: minutes(chance.pick(&[0, 1, 10, 15, 15, 15, 40, 150])),
-        comfortable_gap: minutes(chance.pick(&[0, 20, 45, 45, 60, 1500])),
-        peaks: PeakWindows::new(zones.get(zone).unwrap(), windows),
-    }
+    Rules::new(
+        minutes(chance.pick(&[0, 1, 10, 15, 15, 15, 40, 150])),
+        minutes(chance.pick(&[0, 20, 45, 45, 60, 1500])),
+        PeakWindows::new(zones.get(zone).unwrap(), windows),
+    )
 }
 
 pub fn subjects(chance: &mut Chance, zones: &Zones) -> Vec<Subject> {
@@ -118,15 +118,11 @@ pub fn subjects(chance: &mut Chance, zones: &Zones) -> Vec<Subject> {
         let exprs = (0..=chance.pick(&[0, 0, 0, 1, 2]))
             .map(|_| expression(chance, dates))
             .collect();
-        subjects.push(Subject {
-            job: JobId::new(format!(
-                "job-{}",
-                (b'z' - u8::try_from(index).unwrap()) as char
-            )),
-            group: GroupId::new(chance.pick(&["main", "main", "archive"])),
-            timetable: Timetable::new(exprs, zones.get(zone).unwrap()),
-            worst_case: Duration::from_secs(chance.pick(&[0, 60, 620, 1_860, 7_300])),
-        });
+        let name = format!("job-{}", (b'z' - u8::try_from(index).unwrap()) as char);
+        let group = GroupId::new(chance.pick(&["main", "main", "archive"]));
+        let timetable = Timetable::new(exprs, zones.get(zone).unwrap());
+        let worst_case = Duration::from_secs(chance.pick(&[0, 60, 620, 1_860, 7_300]));
+        subjects.push(Subject::new(JobId::new(name), group, timetable).lasting(worst_case));
     }
     if chance.below(6) == 0 {
         let mut twin = subjects[0].clone();

@@ -1,0 +1,173 @@
+//! What the linter needs to know of a job.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::NaiveDate;
+
+use super::Rule;
+use crate::job::{CacheTtl, GroupId, JobId};
+use crate::schedule::Timetable;
+
+/// What the linter needs to know of one job, or of one group's pickup slots.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// The job; pickup slots are named `pickup:GROUP`.
+    pub job: JobId,
+    /// The group it counts against.
+    pub group: GroupId,
+    /// When it fires.
+    pub timetable: Timetable,
+    /// What one run may take.
+    pub effort: Effort,
+    /// What it sends; `None` if that is not known, as of pickup slots.
+    pub prompt: Option<Prompt>,
+    /// The rules that the job accepts, each with its reason.
+    pub accepted: BTreeMap<Rule, String>,
+}
+
+impl Subject {
+    /// A subject whose runs take no time, whose prompt is not known, and that accepts nothing.
+    #[must_use]
+    pub fn new(job: JobId, group: GroupId, timetable: Timetable) -> Self {
+        Self {
+            job,
+            group,
+            timetable,
+            effort: Effort::NONE,
+            prompt: None,
+            accepted: BTreeMap::new(),
+        }
+    }
+
+    /// The same with runs of at most one attempt of this length.
+    #[must_use]
+    pub fn lasting(mut self, timeout: Duration) -> Self {
+        self.effort = Effort {
+            timeout,
+            ..Effort::ONE
+        };
+        self
+    }
+}
+
+/// What bounds one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Effort {
+    /// How many calls a run makes at most, one after another; 0 for pickup slots.
+    pub calls: u32,
+    /// How many attempts a call makes at most.
+    pub attempts: u32,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+    /// How long the wait before a retry may be.
+    pub max_delay: Duration,
+}
+
+impl Effort {
+    /// No call.
+    pub const NONE: Self = Self {
+        calls: 0,
+        attempts: 0,
+        timeout: Duration::ZERO,
+        max_delay: Duration::ZERO,
+    };
+    /// One call of one attempt that takes no time.
+    pub const ONE: Self = Self {
+        calls: 1,
+        attempts: 1,
+        timeout: Duration::ZERO,
+        max_delay: Duration::ZERO,
+    };
+
+    /// The longest that one run may take: every attempt to its timeout, every wait at its cap.
+    #[must_use]
+    pub fn worst_case(self) -> Duration {
+        let attempts = self.timeout.saturating_mul(self.attempts);
+        let waits = self
+            .max_delay
+            .saturating_mul(self.attempts.saturating_sub(1));
+        attempts.saturating_add(waits).saturating_mul(self.calls)
+    }
+}
+
+/// What a job sends, as far as it is known offline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    /// The model that answers.
+    pub model: Arc<Model>,
+    /// Estimated tokens of the whole input: system prompt, prompt and those inputs whose size is known.
+    pub tokens: u64,
+    /// Estimated tokens that inputs of unknown size may add, by their `max_bytes`.
+    pub more_tokens: u64,
+    /// The part that can be cached: the system prompt.
+    pub prefix: Option<Prefix>,
+}
+
+/// The part of a prompt that another call can find in the cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prefix {
+    /// Equal for equal texts that stay the same from slot to slot; `None` for one that changes with its variables.
+    pub identity: Option<Arc<str>>,
+    /// Estimated tokens.
+    pub tokens: u64,
+    /// How long it is cached; `None` if it is not.
+    pub cache: Option<CacheTtl>,
+}
+
+/// What is known of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// The id as the job names it.
+    pub id: String,
+    /// Whether it is in the table of models.
+    pub known: Known,
+    /// The last day on which it answers; `None` if no end is announced.
+    pub ends_on: Option<NaiveDate>,
+    /// A shorter prefix is not cached; `None` if unknown.
+    pub min_cacheable_tokens: Option<u64>,
+    /// What input costs; `None` if unknown.
+    pub price: Option<InputPrice>,
+}
+
+/// Whether a model is in the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Known {
+    /// It is.
+    Yes,
+    /// It is not, and nothing is near it.
+    No,
+    /// It is not, and this name is near it.
+    Near(String),
+}
+
+/// Dollars for a million input tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct InputPrice {
+    /// Neither written to the cache nor read from it.
+    pub fresh: f64,
+    /// Written to the cache for five minutes.
+    pub write_5m: f64,
+    /// Written to the cache for one hour.
+    pub write_1h: f64,
+    /// Read from the cache.
+    pub read: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worst_case_is_every_attempt_to_its_timeout_and_every_wait_at_its_cap() {
+        let effort = Effort {
+            calls: 2,
+            attempts: 3,
+            timeout: Duration::from_mins(10),
+            max_delay: Duration::from_secs(30),
+        };
+        assert_eq!(effort.worst_case(), Duration::from_mins(62));
+        assert_eq!(Effort::NONE.worst_case(), Duration::ZERO);
+    }
+}
