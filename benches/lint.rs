@@ -115,3 +115,27 @@ fn dense_group(bencher: divan::Bencher<'_, '_>) {
     let rules = rules();
     bencher.bench(|| check(&subjects, &rules, from()));
 }
+
+/// Five thousand yearly jobs of one group, every twenty-fifth of them five minutes from its
+/// neighbour: two hundred gaps that are too short, each with a suggestion to look for.
+#[divan::bench(sample_count = 5)]
+fn large_group_with_two_hundred_short_gaps(bencher: divan::Bencher<'_, '_>) {
+    let subjects = subjects(5_000, |n| {
+        let (minute, day) = (n % 20 * 30 + 540, n / 20);
+        let early = if n % 25 == 24 { 25 } else { 0 };
+        let minute = minute - early;
+        (
+            "main".to_owned(),
+            "Asia/Tokyo",
+            format!(
+                "{} {} {} {} *",
+                minute % 60,
+                minute / 60,
+                day % 28 + 1,
+                day / 28 + 1
+            ),
+        )
+    });
+    let rules = rules();
+    bencher.bench(|| check(&subjects, &rules, from()));
+}

@@ -12,8 +12,8 @@
 //!
 //! | Ring | Modules |
 //! |---|---|
-//! | 0 words | [`job`], [`slot`], [`answer`], [`outcome`], [`secret`], [`span`] |
-//! | 1 core | [`schedule`], [`lint`], [`guard`], [`report`] |
+//! | 0 words | [`job`], [`slot`], [`answer`], [`outcome`], [`secret`], [`span`], [`tag`] |
+//! | 1 core | [`schedule`], [`lint`], [`strip`], [`guard`], [`report`] |
 //! | 2 engine | [`engine`] |
 //! | 3 edge | [`config`], [`workspace`], [`anthropic`], [`store`], [`clock`], [`dice`], [`sim`], [`standin`] |
 //! | 4 shell | [`cli`] |
@@ -31,11 +31,13 @@ pub mod outcome;
 pub mod secret;
 pub mod slot;
 pub mod span;
+pub mod tag;
 
 pub mod guard;
 pub mod lint;
 pub mod report;
 pub mod schedule;
+pub mod strip;
 
 pub mod engine;
 

@@ -113,6 +113,18 @@ impl Models {
         by_id(id).or_else(|| by_id(undated(id)?))
     }
 
+    /// The model to take instead of one that ends: the first of its family in the table that has a price and no end.
+    ///
+    /// A family is the word after `claude-`; `None` if the id has none, or if the family has no other such model.
+    #[must_use]
+    pub fn successor(&self, id: &str) -> Option<&Model> {
+        let family = family(id)?;
+        self.models.iter().find(|model| {
+            let lasts = model.ends_on.is_none() && model.price.is_some();
+            lasts && model.id != id && self::family(&model.id) == Some(family)
+        })
+    }
+
     /// Dollars for these tokens of this model; `None` if the model or its price is unknown.
     ///
     /// Standard service: neither batch, nor fast mode, nor a regional surcharge, nor fees of server tools.
@@ -166,6 +178,12 @@ pub fn estimate_tokens(text: &str) -> u64 {
     let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
     let others = text.chars().filter(|c| !c.is_ascii()).count() as u64;
     (ascii * 2).div_ceil(7) + others
+}
+
+/// `sonnet` of `claude-sonnet-5-5`.
+fn family(id: &str) -> Option<&str> {
+    let rest = id.strip_prefix("claude-")?;
+    rest.split('-').next().filter(|word| !word.is_empty())
 }
 
 /// The id without a date of eight digits at its end.
@@ -309,6 +327,25 @@ mod tests {
         assert_eq!(ends("claude-opus-4-5").as_deref(), Some("2027-01-22"));
         assert_eq!(ends("claude-mythos-preview").as_deref(), Some("2026-06-30"));
         assert_eq!(ends("claude-sonnet-5-5"), None);
+    }
+
+    #[test]
+    fn successor_is_the_newest_of_the_family_that_lasts_and_has_a_price() {
+        let models = Models::embedded();
+        let successor = |id: &str| models.successor(id).map(|model| model.id.as_str());
+        assert_eq!(
+            successor("claude-sonnet-4-5-20250929"),
+            Some("claude-sonnet-5-5")
+        );
+        assert_eq!(successor("claude-opus-4-5"), Some("claude-opus-5-5"));
+        assert_eq!(
+            successor("claude-mythos-preview"),
+            Some("claude-mythos-5-1")
+        );
+        assert_eq!(successor("claude-sonnet-5-5"), Some("claude-sonnet-5"));
+        assert_eq!(successor("claude-2"), None);
+        assert_eq!(successor("claude-"), None);
+        assert_eq!(successor("gpt-4"), None);
     }
 
     #[test]

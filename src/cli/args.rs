@@ -63,6 +63,10 @@ pub enum Format {
     Human,
     /// For programs; `history` prints one object a line.
     Json,
+    /// Annotations of a GitHub workflow; of `validate` only.
+    Github,
+    /// SARIF 2.1.0 for code scanning; of `validate` only.
+    Sarif,
 }
 
 /// What to do.
@@ -72,6 +76,8 @@ pub enum Command {
     Init(Init),
     /// Prove that the schedule keeps its rules on any date.
     Validate(Validate),
+    /// Draw the next days of every group: slots, peak windows, longest runs.
+    Plan(Plan),
     /// Show what a job would send, and when; sends and writes nothing.
     DryRun(DryRun),
     /// Run a job once, now, through the same guard and store.
@@ -88,7 +94,7 @@ pub enum Command {
     Resume(Resume),
     /// Serve the stand-in for the API on loopback.
     Mock(Mock),
-    /// Show the settings in force, or the documented defaults.
+    /// Show the settings in force, the documented defaults, or a schema for editors.
     Config(Config),
     /// Print a completion script for a shell.
     Completions(Completions),
@@ -116,6 +122,44 @@ pub struct Validate {
     /// Exit with 1 for warnings too.
     #[arg(long)]
     pub strict: bool,
+    /// Say what a rule means and how to mend what it finds; without RULE, list the rules.
+    #[arg(long, value_name = "RULE", conflicts_with_all = ["jobs", "from", "strict", "fix"])]
+    pub explain: Option<Option<String>>,
+    /// Move cron expressions until nothing collides or fires in a peak window, and write the files.
+    #[arg(long)]
+    pub fix: bool,
+    /// With --fix: show what would change and write nothing.
+    #[arg(long, requires = "fix")]
+    pub dry_run: bool,
+}
+
+/// Arguments of `plan`.
+#[derive(Debug, ClapArgs)]
+pub struct Plan {
+    /// Job files or folders, from the working folder; `jobs` if not given.
+    #[arg(value_name = "JOBS")]
+    pub jobs: Vec<PathBuf>,
+    /// An instant of the first day, such as `2026-12-01` or `2026-12-01T00:00:00Z`; now if not given.
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    pub from: Option<DateTime<Utc>>,
+    /// How many days, 1 to 366; strip and picture show the first 31.
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..=366))]
+    pub days: u16,
+    /// Draw an SVG picture too; `-` prints it in place of the strip.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Write a calendar too, an event a slot; `-` prints it in place of the strip.
+    #[arg(long, value_name = "FILE")]
+    pub ics: Option<PathBuf>,
+    /// Propose a schedule with the widest gaps that the rules allow.
+    #[arg(long, conflicts_with_all = ["svg", "ics"])]
+    pub spread: bool,
+    /// Write the proposal into the files.
+    #[arg(long, requires = "spread")]
+    pub fix: bool,
+    /// With --fix: show what would change and write nothing.
+    #[arg(long, requires = "fix")]
+    pub dry_run: bool,
 }
 
 /// Arguments of `dry-run`.
@@ -214,8 +258,22 @@ pub struct Mock {
 #[derive(Debug, ClapArgs)]
 pub struct Config {
     /// Print every default with its reason, as YAML.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "schema")]
     pub defaults: bool,
+    /// Print a JSON Schema, with which editors complete and check.
+    #[arg(long, value_enum, value_name = "OF")]
+    pub schema: Option<Schema>,
+}
+
+/// What a JSON Schema describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Schema {
+    /// A job file.
+    Job,
+    /// The settings file, `offpeak.yaml`.
+    Settings,
+    /// What `validate --format json` prints.
+    Validate,
 }
 
 /// Arguments of `completions`.

@@ -1,4 +1,4 @@
-//! `config`: the settings in force, or the documented defaults.
+//! `config`: the settings in force, the documented defaults, or a schema for editors.
 
 use std::io::Write;
 
@@ -14,6 +14,10 @@ pub fn run(context: &Context, args: &args::Config, out: &mut dyn Write) -> Resul
         write!(out, "{}", config::DEFAULTS)?;
         return Ok(Exit::Done);
     }
+    if let Some(schema) = args.schema {
+        write!(out, "{}", schema_text(schema))?;
+        return Ok(Exit::Done);
+    }
     let config = context.settings()?;
     if context.is_json() {
         writeln!(out, "{}", as_json(context, &config))?;
@@ -21,6 +25,15 @@ pub fn run(context: &Context, args: &args::Config, out: &mut dyn Write) -> Resul
         as_text(context, &config, out)?;
     }
     Ok(Exit::Done)
+}
+
+/// A schema as it is shipped: JSON in every format.
+const fn schema_text(schema: args::Schema) -> &'static str {
+    match schema {
+        args::Schema::Job => config::JOB_SCHEMA,
+        args::Schema::Settings => config::SETTINGS_SCHEMA,
+        args::Schema::Validate => super::json::VALIDATE_SCHEMA,
+    }
 }
 
 fn as_text(context: &Context, config: &Config, out: &mut dyn Write) -> std::io::Result<()> {

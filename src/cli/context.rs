@@ -17,7 +17,7 @@ use super::screen::{Paint, Screen};
 use super::{CliError, linting};
 use crate::anthropic::{self, Client, ClientSettings};
 use crate::clock::SystemClock;
-use crate::config::{self, Auth, Config, Environment, Options, Reading};
+use crate::config::{self, Auth, Config, Environment, FileEdit, Options, Reading};
 use crate::dice::SeededDice;
 use crate::engine::ports::{Clock, Workspace, World};
 use crate::job::{JobId, KeyId};
@@ -64,6 +64,16 @@ impl Context {
         }
     }
 
+    /// The same with the terminal that complaints go to: standard output may lead elsewhere.
+    #[must_use]
+    pub fn toward_errors(&self) -> Self {
+        Self {
+            global: self.global.clone(),
+            environment: self.environment.clone(),
+            screen: Screen::look_at_errors(&self.environment),
+        }
+    }
+
     /// The wall clock, now.
     #[must_use]
     pub fn now(&self) -> DateTime<Utc> {
@@ -92,6 +102,18 @@ impl Context {
     #[must_use]
     pub fn read(&self, jobs: &[PathBuf]) -> Reading {
         config::read(&self.options(jobs))
+    }
+
+    /// The same with edits that are not written.
+    #[must_use]
+    pub fn read_edited(&self, jobs: &[PathBuf], edits: &[FileEdit]) -> Reading {
+        let texts = edits
+            .iter()
+            .map(|edit| (edit.path().to_owned(), edit.text()));
+        config::read(&Options {
+            edited: texts.collect(),
+            ..self.options(jobs)
+        })
     }
 
     /// A configuration without a mistake.

@@ -13,11 +13,12 @@ use super::live::Live;
 use super::{CliError, Context, Exit, args, linting, logging, signals, times};
 use crate::anthropic::Client;
 use crate::clock::SystemClock;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::dice::SeededDice;
 use crate::engine::ports::{Clock, World};
 use crate::engine::{Notice, Plan, Stop, serve};
 use crate::job::JobState;
+use crate::lint::{Rule, Severity};
 use crate::schedule::Entry;
 use crate::store::{DaemonLock, SqliteStore};
 use crate::workspace::Files;
@@ -28,6 +29,7 @@ pub fn run(context: &Context, args: &args::Daemon, _out: &mut dyn Write) -> Resu
     context.start_logging();
     prove(context, &config, args)?;
     require_keys(context, &config)?;
+    compare_secrets(context, &config, args)?;
     let store = Arc::new(SqliteStore::open(&config.store.path)?);
     let _lock = DaemonLock::acquire(&config.store.path)?;
     context.block_on(live(context, args, &config, store))
@@ -63,6 +65,31 @@ fn prove(context: &Context, config: &Config, args: &args::Daemon) -> Result<(), 
     }
     for finding in findings {
         warn!(finding, "unsafe schedule allowed");
+    }
+    Ok(())
+}
+
+/// Warns of groups that hold one secret, or refuses them if the settings call that an error.
+fn compare_secrets(
+    context: &Context,
+    config: &Config,
+    args: &args::Daemon,
+) -> Result<(), CliError> {
+    let Some(severity) = config.levels.severity(Rule::SameSecret) else {
+        return Ok(());
+    };
+    let findings: Vec<String> = config::shared_secrets(&config.keys, &context.environment)
+        .iter()
+        .map(|shared| format!("{}: {shared}", Rule::SameSecret))
+        .collect();
+    if severity == Severity::Error && !args.allow_unsafe && !findings.is_empty() {
+        return Err(CliError::SharedSecrets { findings });
+    }
+    for finding in findings {
+        warn!(
+            finding,
+            "the provider counts both groups as one; give both keys one `group` in offpeak.yaml"
+        );
     }
     Ok(())
 }
@@ -186,6 +213,7 @@ impl Shell<'_> {
         let config = self.context.load(&self.args.jobs)?;
         prove(self.context, &config, self.args)?;
         require_keys(self.context, &config)?;
+        compare_secrets(self.context, &config, self.args)?;
         if config.store != self.config.store {
             return Err(CliError::Refused {
                 what: "`store` has changed, and the daemon holds the old one".to_owned(),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 
-use super::{CliError, Context, Exit, args, json as twins, linting, status, times};
+use super::{CliError, Context, Exit, args, json as twins, linting, prompts, status, times};
 use crate::answer::Usage;
-use crate::anthropic::{Models, estimate_tokens, wire};
+use crate::anthropic::{Models, wire};
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::engine::PlannedJob;
@@ -116,13 +116,14 @@ struct Estimate {
 }
 
 fn estimate(request: &Request) -> Estimate {
-    let system = request.system.as_deref().map_or(0, estimate_tokens);
-    let input_tokens = system + estimate_tokens(&request.prompt);
+    let prefix = cached_tokens(request);
+    let input_tokens =
+        prompts::input_tokens(request.system.as_deref(), &request.prompt, &request.extra);
     let max_output_tokens = u64::from(request.max_tokens);
     // A cached system prompt is billed as a write unless an entry is alive, and offline nobody knows.
     let write = |ttl| {
         if request.system_cache == Some(ttl) {
-            system
+            prefix
         } else {
             0
         }
@@ -211,17 +212,22 @@ fn prepared_as_text(sketch: &Sketch<'_>, out: &mut dyn Write) -> std::io::Result
     }
 }
 
+/// The tokens that can be cached: those up to the end of the system prompt.
+fn cached_tokens(request: &Request) -> u64 {
+    let system = request.system.as_deref();
+    system.map_or(0, |system| prompts::prefix_tokens(system, &request.extra))
+}
+
 /// What the offline facts say about the job's cache setting.
 fn cache_advice(request: &Request) -> Option<String> {
-    let system = request.system.as_deref().map_or(0, estimate_tokens);
-    let minimum = Models::embedded()
-        .find(&request.model)?
-        .min_cacheable_tokens?;
+    let tokens = cached_tokens(request);
+    let model = prompts::model(&Models::embedded(), &request.model, tokens);
+    let minimum = model.min_cacheable_tokens?;
     request.system_cache.map(|_| {
-        if system < minimum {
-            format!("the system prompt has about {system} tokens; this model caches from {minimum} on, so nothing is cached")
+        if model.can_cache(tokens) {
+            format!("the system prompt of about {tokens} tokens is cached")
         } else {
-            format!("the system prompt of about {system} tokens is cached")
+            format!("the system prompt has about {tokens} tokens; this model caches from {minimum} on, so nothing is cached")
         }
     })
 }

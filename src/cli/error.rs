@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::{Context, Exit, linting};
 use crate::anthropic::ClientError;
-use crate::config::{ConfigErrors, KeyError, Reading};
+use crate::config::{ConfigErrors, KeyError, Reading, WriteError};
 use crate::engine::EngineError;
 use crate::engine::ports::StoreError;
 use crate::job::KeyId;
@@ -21,6 +21,12 @@ pub enum CliError {
     /// The linter found errors.
     #[error("the schedule is not safe:\n  {}\nrun `offpeak validate` to see where and how to mend it, or start with --allow-unsafe", findings.join("\n  "))]
     Unsafe {
+        /// One line a finding.
+        findings: Vec<String>,
+    },
+    /// Two groups hold one secret, and the settings call that an error.
+    #[error("{}\ngive both keys one `group` in offpeak.yaml, or start with --allow-unsafe", findings.join("\n"))]
+    SharedSecrets {
         /// One line a finding.
         findings: Vec<String>,
     },
@@ -46,6 +52,9 @@ pub enum CliError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// Mended files are not written, or not all of them.
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// The store does not work.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -100,6 +109,8 @@ impl CliError {
         match self {
             Self::Config(errors) if errors.unreadable.is_empty() => Exit::No,
             Self::Unsafe { .. }
+            | Self::SharedSecrets { .. }
+            | Self::Write(WriteError::Changed { .. })
             | Self::Engine(_)
             | Self::Client(_)
             | Self::Chores(_)
@@ -114,6 +125,7 @@ impl CliError {
             | Self::Missing(_)
             | Self::Key(..)
             | Self::File { .. }
+            | Self::Write(_)
             | Self::Script(_)
             | Self::Store(_)
             | Self::Lock(_) => Exit::Usage,

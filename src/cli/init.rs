@@ -16,7 +16,7 @@ const DAILY_DIGEST: &str = r#"description: Morning digest of my notes
 cron: "0 5 * * *"                        # quotes: YAML takes an unquoted * for something else
 timezone: Asia/Tokyo
 inputs:
-  notes: { file: notes.md, optional: true, max_bytes: 60k }
+  notes: { file: notes.md, optional: true, max_bytes: 40k }
 on_empty_input: skip                     # no notes, no call
 prompt: { file: prompts/digest.md }
 output: { file: "out/digest/{{ date }}.md" }

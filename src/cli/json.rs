@@ -12,6 +12,9 @@ use crate::job::{GroupId, JobId};
 use crate::lint::Finding;
 use crate::outcome::{Attempt, Run};
 
+/// The JSON Schema (draft 2020-12) of what `validate --format json` prints.
+pub const VALIDATE_SCHEMA: &str = include_str!("../../schemas/validate.schema.json");
+
 /// An instant in UTC with `Z`, to the second where that is exact.
 #[must_use]
 pub fn instant(at: DateTime<Utc>) -> String {
@@ -37,8 +40,12 @@ pub struct Place {
     pub file: String,
     /// Counted from 1.
     pub line: usize,
-    /// Counted from 1.
+    /// The character within the line, counted from 1.
     pub column: usize,
+    /// The line of the first character behind it.
+    pub end_line: usize,
+    /// The first character behind it, counted from 1.
+    pub end_column: usize,
 }
 
 impl From<&config::Place> for Place {
@@ -47,6 +54,8 @@ impl From<&config::Place> for Place {
             file: place.file().to_owned(),
             line: place.line(),
             column: place.column(),
+            end_line: place.end_line(),
+            end_column: place.end_column(),
         }
     }
 }
@@ -62,6 +71,8 @@ pub fn mistake(mistake: &Mistake) -> Value {
         "file": place.file,
         "line": place.line,
         "column": place.column,
+        "end_line": place.end_line,
+        "end_column": place.end_column,
         "message": mistake.message,
         "help": mistake.help,
         "accepted": mistake.accepted,
@@ -78,6 +89,8 @@ pub fn unreadable(unreadable: &Unreadable) -> Value {
         "file": unreadable.path,
         "line": place.as_ref().map(|place| place.line),
         "column": place.as_ref().map(|place| place.column),
+        "end_line": place.as_ref().map(|place| place.end_line),
+        "end_column": place.as_ref().map(|place| place.end_column),
         "message": unreadable.message,
         "help": unreadable.help,
     }))
@@ -99,6 +112,8 @@ pub fn finding(finding: &Finding, place: Option<&Place>) -> Value {
         "file": place.map(|place| place.file.as_str()),
         "line": place.map(|place| place.line),
         "column": place.map(|place| place.column),
+        "end_line": place.map(|place| place.end_line),
+        "end_column": place.map(|place| place.end_column),
         "message": finding.message,
         "help": finding.help,
         "suggestion": finding.suggestion.as_ref().map(|found| json!({ "cron": found.cron })),

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
+use super::prompts::Prompts;
 use super::screen::Paint;
 use super::{Context, json, times};
+use crate::anthropic::Models;
 use crate::config::{self, Config, ConfigErrors, Reading, Report, Style};
 use crate::engine::{Plan, PlannedJob};
 use crate::job::{JobId, JobState};
@@ -23,8 +25,9 @@ pub fn subjects(config: &Config) -> Vec<Subject> {
         .jobs
         .values()
         .filter(|planned| planned.job.state == JobState::Enabled);
+    let mut prompts = Prompts::new(Models::embedded());
     let mut subjects: Vec<Subject> = enabled
-        .map(|planned| subject(planned, config.accepted.get(&planned.job.id)))
+        .map(|planned| subject(planned, config.accepted.get(&planned.job.id), &mut prompts))
         .collect();
     subjects.extend(plan.groups.iter().filter_map(|(group, planned)| {
         let name = JobId::new(format!("{PICKUP}:{group}"));
@@ -51,7 +54,11 @@ pub fn rules(config: &Config) -> Rules {
     }
 }
 
-fn subject(planned: &PlannedJob, accepted: Option<&BTreeMap<Rule, String>>) -> Subject {
+fn subject(
+    planned: &PlannedJob,
+    accepted: Option<&BTreeMap<Rule, String>>,
+    prompts: &mut Prompts,
+) -> Subject {
     let job = &planned.job;
     let subject = Subject::new(job.id.clone(), job.group.clone(), planned.timetable.clone());
     Subject {
@@ -61,6 +68,7 @@ fn subject(planned: &PlannedJob, accepted: Option<&BTreeMap<Rule, String>>) -> S
             timeout: job.timeout,
             max_delay: planned.retry.max_delay(),
         },
+        prompt: prompts.of(job),
         accepted: accepted.cloned().unwrap_or_default(),
         ..subject
     }
@@ -80,7 +88,8 @@ pub fn reports(reading: &Reading, verdict: &Verdict) -> Vec<Report> {
 }
 
 /// A finding with its place, and its instants in the job's zone and in that of the windows.
-fn report(finding: &Finding, reading: &Reading) -> Report {
+#[must_use]
+pub fn report(finding: &Finding, reading: &Reading) -> Report {
     let mut report = Report::of_finding(finding, &reading.sources);
     let plan = &reading.config.plan;
     let peaks = plan.peaks.zone();

@@ -12,6 +12,7 @@ mod demo;
 mod dry_run;
 mod error;
 pub mod exit;
+mod fix;
 mod generate;
 mod history;
 mod init;
@@ -20,10 +21,14 @@ mod linting;
 mod live;
 mod logging;
 mod mock;
+mod plan;
+mod prompts;
 mod resume;
+mod rulebook;
 mod run;
 mod screen;
 mod signals;
+mod spread;
 mod status;
 mod times;
 mod validate;
@@ -45,16 +50,20 @@ pub fn run(args: Args, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
         Err(error) if error.is_broken_pipe() => Exit::Done,
         Err(error) => {
             // Standard error is gone too if this fails; the exit code still tells.
-            let _ = error.print(&context, err);
+            let _ = error.print(&context.toward_errors(), err);
             error.exit()
         }
     }
 }
 
 fn dispatch(context: &Context, command: Command, out: &mut dyn Write) -> Result<Exit, CliError> {
+    if !matches!(command, Command::Validate(_)) {
+        context.refuse_formats_of_validate("is for `validate` only")?;
+    }
     match command {
         Command::Init(args) => init::run(context, &args, out),
         Command::Validate(args) => validate::run(context, &args, out),
+        Command::Plan(args) => plan::run(context, &args, out),
         Command::DryRun(args) => dry_run::run(context, &args, out),
         Command::Run(args) => run::run(context, &args, out),
         Command::Daemon(args) => daemon::run(context, &args, out),
@@ -74,5 +83,18 @@ impl Context {
     #[must_use]
     pub fn is_json(&self) -> bool {
         self.global.format == Format::Json
+    }
+
+    /// Refuses a format that only findings can be written in; `why` follows its name.
+    fn refuse_formats_of_validate(&self, why: &str) -> Result<(), CliError> {
+        let name = match self.global.format {
+            Format::Human | Format::Json => return Ok(()),
+            Format::Github => "github",
+            Format::Sarif => "sarif",
+        };
+        Err(CliError::Refused {
+            what: format!("`--format {name}` {why}"),
+            help: "use `--format human` or `--format json`".to_owned(),
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! What the user's terminal can do, read once.
 
 use std::io::IsTerminal;
+use std::os::fd::AsFd;
 
 use crate::config::Environment;
 
@@ -16,15 +17,15 @@ pub enum Paint {
 /// What the user's terminal can do.
 #[derive(Debug, Clone, Copy)]
 pub struct Screen {
-    /// Whether colours are written to standard output.
+    /// Whether colours are written.
     pub paint: Paint,
-    /// Whether standard output is a terminal, so that a line may be redrawn.
+    /// Whether it is a terminal, so that a line may be redrawn.
     pub kind: Kind,
     /// Columns.
     pub width: usize,
 }
 
-/// What standard output is.
+/// What a stream leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A terminal.
@@ -35,16 +36,35 @@ pub enum Kind {
 
 /// Columns where there is no terminal: nothing is cut there.
 const WIDTH: usize = 1_000;
+/// A terminal may be narrower; no line of ours fits there.
+const MIN_WIDTH: usize = 40;
 
 impl Screen {
     /// Looks at standard output, `NO_COLOR` and `TERM`.
     #[must_use]
     pub fn look(environment: &Environment) -> Self {
-        let kind = if std::io::stdout().is_terminal() {
+        Self::at(&std::io::stdout(), environment)
+    }
+
+    /// The same of standard error, where complaints go.
+    #[must_use]
+    pub fn look_at_errors(environment: &Environment) -> Self {
+        Self::at(&std::io::stderr(), environment)
+    }
+
+    fn at(stream: &(impl IsTerminal + AsFd), environment: &Environment) -> Self {
+        let kind = if stream.is_terminal() {
             Kind::Terminal
         } else {
             Kind::Stream
         };
+        let size = rustix::termios::tcgetwinsize(stream);
+        let columns = size.map_or(0, |size| usize::from(size.ws_col));
+        Self::of(kind, columns, environment)
+    }
+
+    /// What a stream can do; a terminal that does not know its width has 0 columns.
+    fn of(kind: Kind, columns: usize, environment: &Environment) -> Self {
         let refused = environment
             .get("NO_COLOR")
             .is_some_and(|value| !value.is_empty())
@@ -54,12 +74,10 @@ impl Screen {
         } else {
             Paint::Plain
         };
-        let width = rustix::termios::tcgetwinsize(std::io::stdout())
-            .map_or(0, |size| usize::from(size.ws_col));
-        let width = if kind == Kind::Stream || width == 0 {
+        let width = if kind == Kind::Stream || columns == 0 {
             WIDTH
         } else {
-            width.max(40)
+            columns.max(MIN_WIDTH)
         };
         Self { paint, kind, width }
     }
@@ -71,5 +89,49 @@ impl Screen {
             Paint::Plain => text.to_owned(),
             Paint::Color => format!("\x1b[{style}m{text}\x1b[0m"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn screen(kind: Kind, columns: usize, environment: &[(&str, &str)]) -> Screen {
+        Screen::of(kind, columns, &environment.iter().copied().collect())
+    }
+
+    #[test]
+    fn only_a_terminal_that_refuses_nothing_gets_colours() {
+        let xterm = ("TERM", "xterm-256color");
+        let paint = |kind, environment: &[_]| screen(kind, 80, environment).paint;
+        assert_eq!(paint(Kind::Terminal, &[xterm]), Paint::Color);
+        assert_eq!(paint(Kind::Terminal, &[]), Paint::Color);
+        assert_eq!(paint(Kind::Stream, &[xterm]), Paint::Plain);
+        assert_eq!(paint(Kind::Terminal, &[("TERM", "dumb")]), Paint::Plain);
+        assert_eq!(
+            paint(Kind::Terminal, &[xterm, ("NO_COLOR", "1")]),
+            Paint::Plain
+        );
+        assert_eq!(
+            paint(Kind::Terminal, &[xterm, ("NO_COLOR", "")]),
+            Paint::Color
+        );
+    }
+
+    #[test]
+    fn a_terminal_has_its_width_and_a_stream_is_never_cut() {
+        let width = |kind, columns| screen(kind, columns, &[]).width;
+        assert_eq!(width(Kind::Terminal, 132), 132);
+        assert_eq!(width(Kind::Terminal, 40), 40);
+        assert_eq!(width(Kind::Terminal, 39), 40);
+        assert_eq!(width(Kind::Terminal, 0), 1_000);
+        assert_eq!(width(Kind::Stream, 80), 1_000);
+    }
+
+    #[test]
+    fn a_plain_screen_leaves_a_text_as_it_is() {
+        let styled = |kind| screen(kind, 80, &[]).styled("1;31", "no");
+        assert_eq!(styled(Kind::Terminal), "\x1b[1;31mno\x1b[0m");
+        assert_eq!(styled(Kind::Stream), "no");
     }
 }

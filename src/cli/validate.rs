@@ -1,15 +1,25 @@
 //! `validate`: proves that the schedule keeps its rules on any date.
 
+mod explain;
+mod github;
+mod remark;
+mod root;
+mod sarif;
+
 use std::fmt::Write as _;
 use std::io::Write;
 
 use chrono::{DateTime, Datelike, Utc};
 use serde_json::json;
 
-use super::{CliError, Context, Exit, args, json as twins, linting, times};
+use super::args::{self, Format};
+use super::fix::{self, Applied, How};
+use super::{CliError, Context, Exit, json as twins, linting, times};
 use crate::config::Reading;
 use crate::job::JobState;
 use crate::lint::{Finding, Verdict};
+
+use root::Root;
 
 /// The years in which a proof may begin: it needs 28 years of known zone offsets.
 const FIRST_YEAR: i32 = 1971;
@@ -24,30 +34,73 @@ pub fn run(
     args: &args::Validate,
     out: &mut dyn Write,
 ) -> Result<Exit, CliError> {
+    if let Some(asked) = &args.explain {
+        context.refuse_formats_of_validate("is for findings, not for `--explain`")?;
+        return explain::run(context, asked.as_deref(), out);
+    }
+    if args.fix {
+        context.refuse_formats_of_validate("is for findings, not for what `--fix` changes")?;
+    }
     let reading = context.read(&args.jobs);
     let from = args.from.unwrap_or_else(|| context.now());
-    if !(FIRST_YEAR..=LAST_YEAR).contains(&from.year()) {
-        return Err(CliError::Refused {
-            what: format!(
-                "--from {} is outside the years {FIRST_YEAR} to {LAST_YEAR}",
-                from.date_naive()
-            ),
-            help: "offsets of zones are known from 1970 to 2200, and a proof needs 28 years"
-                .to_owned(),
-        });
-    }
+    provable(from)?;
+    let mut told = Vec::new();
+    let (reading, fixed) = match how(args) {
+        Some(how) => {
+            let applied = fix::schedule(context, &reading, (from, how), &mut told)?;
+            (after(context, args, reading, &applied), Some(applied))
+        }
+        None => (reading, None),
+    };
     let config = &reading.config;
     let verdict = crate::lint::check(&linting::subjects(config), &linting::rules(config), from);
-    let printed = if context.is_json() {
-        writeln!(out, "{}", as_json(&reading, &verdict))
-    } else {
-        as_text(context, &reading, &verdict, out)
+    let printed = match context.global.format {
+        Format::Human => out
+            .write_all(&told)
+            .and_then(|()| as_text(context, &reading, &verdict, out)),
+        Format::Json => writeln!(out, "{}", as_json(&reading, &verdict, fixed.as_ref())),
+        Format::Github => as_annotations(context, &reading, &verdict, out),
+        Format::Sarif => as_sarif(&reading, &verdict, out),
     };
     match printed {
         // A reader that has seen enough changes nothing about the verdict.
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         Ok(()) | Err(_) => Ok(exit(&reading, &verdict, args)),
     }
+}
+
+/// What `--fix` and `--dry-run` ask for.
+fn how(args: &args::Validate) -> Option<How> {
+    match (args.fix, args.dry_run) {
+        (false, _) => None,
+        (true, false) => Some(How::Write),
+        (true, true) => Some(How::Show),
+    }
+}
+
+/// The files after the changes: from the disk if they are written, else as they would be.
+fn after(context: &Context, args: &args::Validate, before: Reading, applied: &Applied) -> Reading {
+    if applied.edits.is_empty() {
+        return before;
+    }
+    match applied.how {
+        How::Write => context.read(&args.jobs),
+        How::Show => context.read_edited(&args.jobs, &applied.edits),
+    }
+}
+
+/// Refuses a first instant from which nothing can be proved.
+pub(super) fn provable(from: DateTime<Utc>) -> Result<(), CliError> {
+    if (FIRST_YEAR..=LAST_YEAR).contains(&from.year()) {
+        return Ok(());
+    }
+    Err(CliError::Refused {
+        what: format!(
+            "--from {} is outside the years {FIRST_YEAR} to {LAST_YEAR}",
+            from.date_naive()
+        ),
+        help: "offsets of zones are known from 1970 to 2200, and a proof needs 28 years".to_owned(),
+    })
 }
 
 fn exit(reading: &Reading, verdict: &Verdict, args: &args::Validate) -> Exit {
@@ -78,6 +131,25 @@ fn as_text(
     }
     upcoming(reading, verdict.from, out)?;
     summary(context, reading, verdict, out)
+}
+
+/// A workflow command for each thing, and the summary for the log.
+fn as_annotations(
+    context: &Context,
+    reading: &Reading,
+    verdict: &Verdict,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let root = Root::of_process();
+    for remark in remark::all(reading, verdict) {
+        writeln!(out, "{}", github::command(&remark, &root))?;
+    }
+    summary(context, reading, verdict, out)
+}
+
+fn as_sarif(reading: &Reading, verdict: &Verdict, out: &mut dyn Write) -> std::io::Result<()> {
+    let remarks = remark::all(reading, verdict);
+    writeln!(out, "{:#}", sarif::log(&remarks, &Root::of_process()))
 }
 
 /// One line: how much was found, or what is proved.
@@ -168,7 +240,7 @@ fn upcoming(reading: &Reading, from: DateTime<Utc>, out: &mut dyn Write) -> std:
     Ok(())
 }
 
-fn as_json(reading: &Reading, verdict: &Verdict) -> serde_json::Value {
+fn as_json(reading: &Reading, verdict: &Verdict, fixed: Option<&Applied>) -> serde_json::Value {
     let mut findings: Vec<serde_json::Value> = Vec::new();
     findings.extend(reading.unreadable.iter().map(twins::unreadable));
     let mistakes = reading.mistakes.iter().chain(&reading.advice);
@@ -179,12 +251,17 @@ fn as_json(reading: &Reading, verdict: &Verdict) -> serde_json::Value {
             .iter()
             .map(|finding| twins::finding(finding, linting::place(reading, finding).as_ref())),
     );
-    json!({
+    let mut whole = json!({
         "version": 1,
         "from": twins::instant(verdict.from),
         "until": twins::instant(verdict.until),
         "jobs": reading.config.plan.jobs.len(),
         "ok": reading.unreadable.is_empty() && reading.mistakes.is_empty() && verdict.is_safe(),
         "findings": findings,
-    })
+    });
+    if let Some(applied) = fixed {
+        whole["changes"] = json!(applied.changes);
+        whole["written"] = json!(applied.is_written());
+    }
+    whole
 }

@@ -1,22 +1,22 @@
 //! What the decoders share: the mistakes so far, zone data, files already read.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::job::JobId;
 use crate::lint::Rule;
 
+use super::bounded::read_bounded;
+use super::crowd::Crowd;
 use super::fields::Field;
 use super::mistakes::Mistake;
 use super::node::{Node, Value};
 use super::source::{Place, Source};
 use super::zoneinfo::ZoneShelf;
 
-/// Half of what a request may hold; ten thousand jobs in one file take a quarter of this.
-const MAX_BYTES: u64 = 16 * 1_024 * 1_024;
+/// Bytes of a message or an advice: longer than any list of our own names.
+const MAX_SENTENCE: usize = 600;
 /// Longer values are cut in messages.
 const MAX_SHOWN: usize = 40;
 
@@ -31,6 +31,8 @@ pub struct Context<'o> {
     pub mistakes: Vec<Mistake>,
     /// The job that is being decoded.
     pub job: Option<JobId>,
+    /// How many mistakes each file holds.
+    pub crowd: Crowd,
     texts: BTreeMap<PathBuf, Result<Arc<Source>, String>>,
 }
 
@@ -42,12 +44,18 @@ impl<'o> Context<'o> {
             zones,
             mistakes: Vec::new(),
             job: None,
+            crowd: Crowd::default(),
             texts: BTreeMap::new(),
         }
     }
 
     /// Takes down a mistake of the job at hand.
     pub fn report(&mut self, mut mistake: Mistake) {
+        if !self.crowd.admits(&mistake.place) {
+            return;
+        }
+        mistake.message = bounded(mistake.message);
+        mistake.help = mistake.help.map(bounded);
         mistake.job = mistake.job.or_else(|| self.job.clone());
         self.mistakes.push(mistake);
     }
@@ -59,12 +67,17 @@ impl<'o> Context<'o> {
 
     /// The value is not what the field takes.
     pub fn expected(&mut self, field: Field<'_>, expected: &str) {
+        self.expected_or(field, expected, None);
+    }
+
+    /// The value is not what the field takes, and perhaps it can be told what was meant.
+    pub fn expected_or(&mut self, field: Field<'_>, expected: &str, help: Option<String>) {
         let message = format!(
             "`{}`: expected {expected}, found {}",
             field.name,
             shown(field.node)
         );
-        self.bad_field(field.place(), message, None);
+        self.bad_field(field.place(), message, help);
     }
 
     /// The value is of the right type and not allowed here.
@@ -112,7 +125,7 @@ impl<'o> Context<'o> {
         }
         let name = shown_path(path, self.folder);
         let read = regular(path)
-            .and_then(|()| read_bounded(path))
+            .and_then(|()| read_bounded(path).map_err(|unread| unread.to_string()))
             .map(|text| Source::new(path.to_owned(), &name, text));
         self.texts.insert(path.to_owned(), read.clone());
         read
@@ -139,21 +152,6 @@ pub fn must_be_a_file(path: &Path) -> Result<(), String> {
     }
 }
 
-/// The text of a file of bearable size; the error is what the system says.
-pub fn read_bounded(path: &Path) -> Result<String, String> {
-    must_be_a_file(path)?;
-    let file = File::open(path).map_err(|error| reason(&error))?;
-    let mut text = String::new();
-    let read = file
-        .take(MAX_BYTES + 1)
-        .read_to_string(&mut text)
-        .map_err(|error| reason(&error))?;
-    if u64::try_from(read).is_ok_and(|bytes| bytes > MAX_BYTES) {
-        return Err(format!("it is larger than {} MB", MAX_BYTES >> 20));
-    }
-    Ok(text)
-}
-
 /// A value in words, for messages: scalars as written.
 pub fn shown(node: &Node) -> String {
     match &node.value {
@@ -169,8 +167,23 @@ pub fn shown(node: &Node) -> String {
             format!("`{cut}{dots}`")
         }
         Value::Bool(_) | Value::Int(_) | Value::Float(_) => format!("`{}`", node.place.text()),
+        Value::List(items) if items.is_empty() => "an empty list".to_owned(),
+        Value::Map(entries) if entries.is_empty() => "an empty map".to_owned(),
         Value::Null | Value::List(_) | Value::Map(_) => node.kind().to_owned(),
     }
+}
+
+/// A text of bearable length that moves no cursor: a name in it may be as long as a file, and hold anything.
+fn bounded(mut text: String) -> String {
+    if text.len() > MAX_SENTENCE {
+        text.truncate(text.floor_char_boundary(MAX_SENTENCE));
+        text.shrink_to_fit();
+        text.push('…');
+    }
+    if text.contains(char::is_control) {
+        text = text.replace(char::is_control, "\u{fffd}");
+    }
+    text
 }
 
 /// A path as shown to people: relative to the working folder when inside it.

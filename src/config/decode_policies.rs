@@ -15,14 +15,18 @@ use super::typed;
 pub fn retry(cx: &mut Context<'_>, root: &mut Fields<'_>) -> RetryPolicy {
     policy(cx, root, "retry", |cx, fields| {
         let max_attempts = fields
-            .read(cx, "max_attempts", |cx, f| typed::integer(cx, f, 1..=3))
+            .read(cx, "max_attempts", |cx, f| {
+                typed::integer(cx, f, 1..=RetryPolicy::MAX_ATTEMPTS)
+            })
             .expect(BUILT_IN);
-        let base_delay = fields
-            .read(cx, "base_delay", |cx, f| typed::duration(cx, f, ZERO..=DAY))
-            .expect(BUILT_IN);
-        let max_delay = fields
-            .read(cx, "max_delay", |cx, f| typed::duration(cx, f, ZERO..=DAY))
-            .expect(BUILT_IN);
+        let mut delay = |name| {
+            fields
+                .read(cx, name, |cx, f| {
+                    typed::duration(cx, f, ZERO..=RetryPolicy::MAX_DELAY)
+                })
+                .expect(BUILT_IN)
+        };
+        let (base_delay, max_delay) = (delay("base_delay"), delay("max_delay"));
         let jitter_ratio = fields
             .read(cx, "jitter_ratio", typed::ratio)
             .expect(BUILT_IN);
@@ -69,7 +73,9 @@ pub fn tighter_retry(
 pub fn budget(cx: &mut Context<'_>, root: &mut Fields<'_>) -> BudgetPolicy {
     policy(cx, root, "budget", |cx, fields| {
         let calls = fields
-            .read(cx, "calls", |cx, f| typed::integer(cx, f, 1..=100_000))
+            .read(cx, "calls", |cx, f| {
+                typed::integer(cx, f, 1..=BudgetPolicy::MAX_CALLS)
+            })
             .expect(BUILT_IN);
         let per = fields
             .read(cx, "per", |cx, f| typed::duration(cx, f, SECOND..=DAY))
@@ -82,18 +88,20 @@ pub fn budget(cx: &mut Context<'_>, root: &mut Fields<'_>) -> BudgetPolicy {
 pub fn breaker(cx: &mut Context<'_>, root: &mut Fields<'_>) -> BreakerPolicy {
     policy(cx, root, "breaker", |cx, fields| {
         let min_samples = fields
-            .read(cx, "min_samples", |cx, f| typed::integer(cx, f, 1..=10_000))
+            .read(cx, "min_samples", |cx, f| {
+                typed::integer(cx, f, 1..=BreakerPolicy::MAX_SAMPLES)
+            })
             .expect(BUILT_IN);
         let failure_ratio = fields
             .read(cx, "failure_ratio", typed::ratio)
             .expect(BUILT_IN);
-        let mut span = |name| {
+        let mut span = |name, longest| {
             fields
-                .read(cx, name, |cx, f| typed::duration(cx, f, SECOND..=DAY))
+                .read(cx, name, |cx, f| typed::duration(cx, f, SECOND..=longest))
                 .expect(BUILT_IN)
         };
-        let (window, cooldown, stale_after) =
-            (span("window"), span("cooldown"), span("stale_after"));
+        let (window, cooldown) = (span("window", DAY), span("cooldown", DAY));
+        let stale_after = span("stale_after", BreakerPolicy::MAX_STALE);
         let min_samples = NonZeroU32::new(min_samples).unwrap_or(NonZeroU32::MIN);
         BreakerPolicy {
             min_samples,

@@ -171,7 +171,9 @@ fn base_url(cx: &mut Context<'_>, field: Field<'_>) -> Option<String> {
 
 fn version(cx: &mut Context<'_>, field: Field<'_>) -> Option<String> {
     let text = typed::text(cx, field)?;
-    if chrono::NaiveDate::parse_from_str(&text, "%Y-%m-%d").is_ok() && text.len() == 10 {
+    // The parser alone would take blanks and signs, which then stood in a header.
+    let date = chrono::NaiveDate::parse_from_str(&text, "%Y-%m-%d");
+    if text.len() == 10 && date.is_ok_and(|date| date.to_string() == text) {
         return Some(text);
     }
     cx.expected(field, "a version of the API such as `2023-06-01`");

@@ -183,11 +183,14 @@ fn input(
         .read(cx, "max_bytes", typed::size)
         .unwrap_or(defaults.input_max_bytes);
     let (file, command) = (fields.take("file"), fields.take("command"));
-    let limit = match command {
-        Some(_) => fields
-            .read(cx, "timeout", timeout)
-            .unwrap_or(defaults.input_timeout),
-        None => defaults.input_timeout,
+    let limit = match (fields.take("timeout"), command) {
+        (Some(limit), Some(_)) => timeout(cx, limit),
+        (Some(limit), None) => {
+            let help = "remove it, or read a `command`";
+            cx.refuse(limit, "there is no command to wait for", help);
+            None
+        }
+        (None, _) => None,
     };
     fields.close(cx);
     let source = match (file, command) {
@@ -195,7 +198,7 @@ fn input(
         (None, Some(command)) => InputSource::Command {
             argv: typed::argv(cx, command)?,
             folder: folder.to_owned(),
-            timeout: limit,
+            timeout: limit.unwrap_or(defaults.input_timeout),
         },
         (Some(_), Some(command)) => {
             cx.bad_field(

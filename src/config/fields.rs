@@ -186,14 +186,17 @@ impl<'a> Fields<'a> {
             if self.known.contains(&field.name) || self.hidden.contains(&field.name) {
                 continue;
             }
-            let help = match nearest(field.name, self.known.iter().copied()) {
-                Some(name) => format!("did you mean `{name}`?"),
-                None => format!("known here: {}", listed(self.known.iter().copied())),
-            };
+            let known = self.known.iter().copied();
+            let help = cx.crowd.has_room(field.key).then(|| {
+                nearest(field.name, known.clone()).map_or_else(
+                    || format!("known here: {}", listed(known)),
+                    |name| format!("did you mean `{name}`?"),
+                )
+            });
             cx.bad_field(
                 field.key.clone(),
                 format!("unknown field `{}`", field.name),
-                Some(help),
+                help,
             );
         }
     }

@@ -1,13 +1,16 @@
 //! Finds and reads the YAML files of a configuration.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::context::{read_bounded, reason, shown_path};
+use super::bounded::read_bounded;
+use super::context::{reason, shown_path};
 use super::mistakes::Unreadable;
 use super::node::{self, Node};
 use super::source::{Place, Source};
+use super::value::nearest;
 
 /// One YAML file, parsed.
 #[derive(Debug)]
@@ -21,12 +24,11 @@ pub struct Document {
 impl Document {
     /// The first line that says something: a mistake of the whole file is marked there.
     pub fn start(&self) -> Place {
-        let says = |line: &str| {
-            let line = line.trim();
+        let says = |line: &usize| {
+            let line = self.source.text()[self.source.line_span(*line)].trim();
             !line.is_empty() && !line.starts_with('#') && line != "---"
         };
-        let first = self.source.text().lines().position(says);
-        let line = first.map_or(1, |index| index + 1);
+        let line = (1..=self.source.lines()).find(says).unwrap_or(1);
         self.source.place(self.source.line_span(line))
     }
 
@@ -36,9 +38,19 @@ impl Document {
     }
 }
 
-/// Reads one YAML file.
-pub fn read(path: &Path, folder: &Path) -> Result<Document, Unreadable> {
-    let text = read_bounded(path).map_err(|message| unreadable(path, folder, &message, None))?;
+/// Reads one YAML file, or what it is to be after an edit.
+pub fn read(
+    path: &Path,
+    folder: &Path,
+    edited: &BTreeMap<PathBuf, String>,
+) -> Result<Document, Unreadable> {
+    let text = match edited.get(path) {
+        Some(text) => text.clone(),
+        None => read_bounded(path).map_err(|unread| {
+            let help = Some(unread.help().to_owned());
+            unreadable(path, folder, &unread.to_string(), help)
+        })?,
+    };
     let source = Source::new(path.to_owned(), &shown_path(path, folder), text);
     parse(source)
 }
@@ -78,8 +90,14 @@ pub fn find_jobs(named: &[PathBuf], folder: &Path) -> (Vec<PathBuf>, Vec<Unreada
     for root in roots {
         if root.is_dir() {
             match list(&root) {
-                Ok(found) if found.is_empty() => failures.push(empty(&root, folder)),
-                Ok(found) => files.extend(found),
+                Ok((found, odd)) => {
+                    if found.is_empty() && odd.is_empty() {
+                        failures.push(empty(&root, folder));
+                    }
+                    files.extend(found);
+                    let told = odd.into_iter().map(|odd| odd.told(folder));
+                    failures.extend(told);
+                }
                 Err(error) => failures.push(unreadable(&root, folder, &reason(&error), None)),
             }
         } else if !named.is_empty() {
@@ -149,23 +167,71 @@ fn empty(root: &Path, folder: &Path) -> Unreadable {
     }
 }
 
-fn list(root: &Path) -> io::Result<Vec<PathBuf>> {
-    let is_job = |path: &Path| {
-        let yaml = path
-            .extension()
-            .is_some_and(|extension| extension == "yaml" || extension == "yml");
-        let hidden = path
-            .file_name()
-            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        yaml && !hidden
-    };
-    let mut files = Vec::new();
+/// Something in a folder of jobs that looks like a job file and is not read.
+enum Odd {
+    Folder(PathBuf),
+    Misnamed(PathBuf),
+}
+
+impl Odd {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Folder(path) | Self::Misnamed(path) => path,
+        }
+    }
+
+    /// Nobody's job is left out without a word.
+    fn told(self, folder: &Path) -> Unreadable {
+        let (path, message, help) = match self {
+            Self::Folder(path) => (
+                path,
+                "this folder has a job file's name, and folders within a folder of jobs are not read",
+                "move its files up, or give it another name",
+            ),
+            Self::Misnamed(path) => (
+                path,
+                "this looks like a job file, and only *.yaml and *.yml are read",
+                "rename it, or give it a name that ends otherwise, such as `.off`",
+            ),
+        };
+        Unreadable {
+            path: shown_path(&path, folder),
+            place: None,
+            message: message.to_owned(),
+            help: Some(help.to_owned()),
+        }
+    }
+}
+
+/// The job files directly in a folder, by name, and what looks like one.
+///
+/// Hidden files and copies that editors leave (`a.yaml~`, `a.yaml.bak`, `#a.yaml#`) are left out on purpose.
+fn list(root: &Path) -> io::Result<(Vec<PathBuf>, Vec<Odd>)> {
+    let (mut files, mut odd) = (Vec::new(), Vec::new());
     for entry in std::fs::read_dir(root)? {
         let path = entry?.path();
-        if is_job(&path) && !path.is_dir() {
-            files.push(path);
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        let Some(ending) = ending.filter(|_| !name.starts_with(b".")) else {
+            continue;
+        };
+        let is_yaml = ["yaml", "yml"]
+            .iter()
+            .any(|yaml| ending.eq_ignore_ascii_case(yaml));
+        match (is_yaml, path.is_dir()) {
+            (true, false) => files.push(path),
+            (true, true) => odd.push(Odd::Folder(path)),
+            (false, false) if is_misspelt(ending) => odd.push(Odd::Misnamed(path)),
+            (false, _) => {}
         }
     }
     files.sort_unstable();
-    Ok(files)
+    odd.sort_unstable_by(|a, b| a.path().cmp(b.path()));
+    Ok((files, odd))
+}
+
+/// `yalm`, `ymal`, `yam`: letters only, so that copies such as `yaml~` do not count.
+fn is_misspelt(ending: &str) -> bool {
+    let letters = ending.bytes().all(|byte| byte.is_ascii_alphabetic());
+    letters && ending.starts_with(['y', 'Y']) && nearest(ending, ["yaml", "yml"]).is_some()
 }

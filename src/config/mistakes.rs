@@ -18,6 +18,8 @@ pub struct Mistake {
     pub accepted: Option<String>,
     /// The job in whose definition it stands; `None` in `offpeak.yaml`.
     pub job: Option<JobId>,
+    /// The other job of a pair; each of the two may accept it.
+    pub other: Option<JobId>,
     /// Where.
     pub place: Place,
     /// What was found, and what was expected.
@@ -68,6 +70,7 @@ impl Mistake {
             severity: rule.severity(),
             accepted: None,
             job: None,
+            other: None,
             place,
             message: message.into(),
             related: None,

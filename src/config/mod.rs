@@ -6,8 +6,11 @@
 //! sees it. Nothing here decides when a job fires: findings of the linter come
 //! from [`crate::lint`], and [`Sources`] says where they belong.
 
+mod bare;
+mod bounded;
 mod checked;
 mod context;
+mod crowd;
 mod decode_defaults;
 mod decode_job;
 mod decode_keys;
@@ -16,9 +19,12 @@ mod decode_policies;
 mod decode_rules;
 mod decode_settings;
 mod decode_text;
+mod edit;
 mod embedded;
+mod explain;
 mod fields;
 mod files;
+mod meant;
 mod mistakes;
 mod node;
 mod options;
@@ -26,21 +32,28 @@ mod raw;
 mod read;
 mod read_jobs;
 mod render;
+mod schema;
 mod secrets;
+mod shared_secrets;
 mod source;
 mod sources;
 mod templates;
 mod typed;
 mod value;
+mod weigh;
 mod zoneinfo;
 
+pub use bounded::read_bounded;
 pub use checked::{Auth, Config, KeyConfig, KeySource, NotifyConfig, StoreConfig, UpstreamConfig};
+pub use edit::{DiffLine, FileEdit, Refusal, Side, WriteError, edits, write};
 pub use embedded::{DEFAULTS, embedded_jobs};
 pub use mistakes::{ConfigErrors, Mistake, Related, Unreadable};
 pub use options::{Environment, Options};
 pub use read::{Reading, load, read};
 pub use render::{Level, Mark, Report, Style, render};
+pub use schema::{JOB_SCHEMA, SETTINGS_SCHEMA};
 pub use secrets::{KeyError, resolve_key};
+pub use shared_secrets::{SharedSecret, shared_secrets};
 pub use source::{Place, Source};
 pub use sources::Sources;
 pub use value::nearest;

@@ -1,6 +1,6 @@
 //! YAML with a place for every key and value.
 //!
-//! The parser crate is used here and in [`super::raw`], nowhere else. Budgets bound what any
+//! The parser crate is used here, in [`super::raw`] and [`super::explain`], nowhere else. Budgets bound what any
 //! text can cost; a repeated key is kept, so that the decoder can show both.
 
 use std::ops::Range;
@@ -9,21 +9,27 @@ use std::sync::Arc;
 use serde_yaml::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 use serde_yaml::{Location, Options, Spanned};
 
+use super::explain::{YamlError, explain};
 use super::raw::Raw;
 use super::source::{Place, Source};
 
 /// Collections within collections, flow and block: ours need six. More would cost stack.
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 /// Keys, values and collections in one file: 10,000 jobs of twenty fields each fit.
-const MAX_NODES: usize = 500_000;
+pub(super) const MAX_NODES: usize = 500_000;
 /// Nodes that aliases may add; a bomb of nine levels stops here within milliseconds.
-const MAX_REPLAYED: usize = 20_000;
+pub(super) const MAX_REPLAYED: usize = 20_000;
+
+/// Bytes of all keys and values, those of aliases again for each: twice the largest file.
+const MAX_SCALAR_BYTES: usize = 32 * 1_024 * 1_024;
 
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     /// A scalar as written, quotes included; the first character of a collection.
     pub place: Place,
+    /// Where `*name` stands, if the value came through an alias or a merge key; `place` is then its definition.
+    pub alias: Option<Place>,
     /// The value.
     pub value: Value,
 }
@@ -56,17 +62,6 @@ pub struct Entry {
     pub value: Node,
 }
 
-/// Why a text is no YAML.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct YamlError {
-    /// Where, if the parser says so.
-    pub place: Option<Place>,
-    /// What was found.
-    pub message: String,
-    /// What to write instead.
-    pub help: Option<String>,
-}
-
 impl Node {
     /// The value's kind in words, for messages.
     #[must_use]
@@ -94,11 +89,9 @@ pub fn parse(source: &Arc<Source>) -> Result<Node, YamlError> {
 fn parse_within(source: &Arc<Source>, max_nodes: usize) -> Result<Node, YamlError> {
     let raw: Spanned<Raw> = serde_yaml::from_str_with_options(source.text(), options(max_nodes))
         .map_err(|error| {
-            explain(
-                source,
-                &error.without_snippet().to_string(),
-                error.location(),
-            )
+            let at = error.location().filter(|at| at.line() > 0);
+            let place = at.map(|at| source.place(byte_span(source, &at)));
+            explain(source, &error, place)
         })?;
     Ok(node(source, raw))
 }
@@ -117,6 +110,9 @@ fn options(max_nodes: usize) -> Options {
             flow_nesting_limit: MAX_DEPTH,
             max_nodes: max_nodes,
             max_events: 2 * max_nodes,
+            max_total_scalar_bytes: MAX_SCALAR_BYTES,
+            // One anchor may serve a hundred jobs: what aliases cost is bounded above.
+            enforce_alias_anchor_ratio: false,
         },
     }
 }
@@ -124,6 +120,7 @@ fn options(max_nodes: usize) -> Options {
 fn node(source: &Arc<Source>, raw: Spanned<Raw>) -> Node {
     // For an alias the definition is the place where a mistake can be mended.
     let span = byte_span(source, &raw.defined);
+    let alias = (raw.referenced != raw.defined).then(|| byte_span(source, &raw.referenced));
     let value = match raw.value {
         Raw::Scalar(value) => value,
         Raw::List(items) => Value::List(items.into_iter().map(|item| node(source, item)).collect()),
@@ -139,6 +136,7 @@ fn node(source: &Arc<Source>, raw: Spanned<Raw>) -> Node {
     };
     Node {
         place: source.place(trimmed(source.text(), span)),
+        alias: alias.map(|span| source.place(span)),
         value,
     }
 }
@@ -173,68 +171,6 @@ fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
         return span;
     };
     span.start..span.start + inside.trim_end_matches(['\n', '\r', ' ']).len()
-}
-
-fn explain(source: &Arc<Source>, message: &str, location: Option<Location>) -> YamlError {
-    let place = location
-        .filter(|at| at.line() > 0)
-        .map(|at| source.place(byte_span(source, &at)));
-    if let Some(place) = place.as_ref().filter(|place| is_bare_cron(place)) {
-        return YamlError {
-            place: Some(cron_place(place)),
-            message: "this is no YAML: a value cannot begin with `*` or `@` without quotes"
-                .to_owned(),
-            help: Some("put the cron expression in quotes".to_owned()),
-        };
-    }
-    // The parser repeats the place in its text and names its own functions; ours says both better.
-    let message = message.split(" at line ").next().unwrap_or(message);
-    if message.starts_with("multiple YAML documents") {
-        return YamlError {
-            place,
-            message: "this is no single YAML document: a second one begins here".to_owned(),
-            help: Some(
-                "put each job in a file of its own, or all of them under `jobs:`".to_owned(),
-            ),
-        };
-    }
-    YamlError {
-        place,
-        message: format!("this is no YAML: {message}"),
-        help: None,
-    }
-}
-
-/// Whether the parser stopped at a `*` or `@` that begins a cron expression.
-fn is_bare_cron(place: &Place) -> bool {
-    let text = &place.source().text()[place.span().start..];
-    let line = text.lines().next().unwrap_or_default();
-    match line.as_bytes() {
-        [b'@', letter, ..] => letter.is_ascii_alphabetic(),
-        [b'*', rest @ ..] => {
-            rest.first().is_none_or(|byte| b" ,/-]".contains(byte)) || line.contains(" *")
-        }
-        _ => false,
-    }
-}
-
-/// From the first `*` or `@` of the value to the end of the line; the parser may stop at a later one in a list.
-fn cron_place(place: &Place) -> Place {
-    let source = place.source();
-    let line = source.line_span(place.line());
-    let before = &source.text()[line.start..place.span().start];
-    let begin = before.rfind([':', '[', '-', ',']).map_or(0, |at| at + 1);
-    let start = line.start
-        + begin
-        + source.text()[line.start + begin..]
-            .chars()
-            .take_while(|c| *c == ' ')
-            .count();
-    let end = source.text()[start..line.end]
-        .find([',', ']', '#'])
-        .map_or(line.end, |at| start + at);
-    let length = source.text()[start..end].trim_end().len();
-    source.place(start..start + length)
 }
 
 #[cfg(test)]

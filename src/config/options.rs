@@ -21,6 +21,8 @@ pub struct Options {
     pub environment: Environment,
     /// Where the system keeps compiled zone data.
     pub zoneinfo: PathBuf,
+    /// What to read in place of files, by absolute path: their texts after an edit that is not written.
+    pub edited: BTreeMap<PathBuf, String>,
 }
 
 impl Options {
@@ -34,6 +36,7 @@ impl Options {
             store: None,
             environment: Environment::default(),
             zoneinfo: PathBuf::from(SYSTEM_ZONEINFO),
+            edited: BTreeMap::new(),
         }
     }
 

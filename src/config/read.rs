@@ -8,6 +8,7 @@ use crate::job::JobId;
 
 use super::checked::{Config, StoreConfig};
 use super::context::Context;
+use super::crowd;
 use super::decode_job::DecodedJob;
 use super::decode_settings::{Settings, settings};
 use super::fields::Field;
@@ -17,6 +18,7 @@ use super::options::Options;
 use super::read_jobs::Jobs;
 use super::source::Source;
 use super::sources::Sources;
+use super::weigh::weigh;
 use super::zoneinfo::ZoneShelf;
 use super::{DEFAULTS, decode_keys};
 
@@ -70,7 +72,7 @@ pub fn read(options: &Options) -> Reading {
     let (paths, failures) = files::find_jobs(&options.jobs, &folder);
     unreadable.extend(failures);
     for path in paths {
-        match files::read(&path, &folder) {
+        match files::read(&path, &folder, &options.edited) {
             Ok(document) => jobs.read(&mut cx, &document),
             Err(failure) => unreadable.push(failure),
         }
@@ -78,28 +80,23 @@ pub fn read(options: &Options) -> Reading {
     let store = options.store_folder(&folder, &settings.store.0);
     let jobs = jobs.finish(&mut cx, &store);
     let Context {
-        mistakes, zones, ..
+        mistakes,
+        zones,
+        crowd: found,
+        ..
     } = cx;
+    unreadable.extend(found.into_overfull());
     let (config, sources) = assemble(options, &folder, settings, zones, jobs);
-    let (mistakes, advice) = mistakes
+    let (mistakes, advice) = weigh(mistakes, &config, &sources)
         .into_iter()
-        .filter_map(|mistake| weighed(mistake, &config))
         .partition(Mistake::is_stopping);
     Reading {
         config,
-        mistakes,
-        advice,
+        mistakes: crowd::listed(mistakes),
+        advice: crowd::listed(advice),
         unreadable,
         sources,
     }
-}
-
-/// A mistake with the severity that the settings give its rule, and the reason for which its job accepts it.
-fn weighed(mut mistake: Mistake, config: &Config) -> Option<Mistake> {
-    mistake.severity = config.levels.severity(mistake.rule)?;
-    let of_job = |job| config.accepted.get(job)?.get(&mistake.rule).cloned();
-    mistake.accepted = mistake.job.as_ref().and_then(of_job);
-    Some(mistake)
 }
 
 fn read_settings(
@@ -119,7 +116,7 @@ fn read_settings(
         None => Some(folder.join("offpeak.yaml")).filter(|path| files::is_there(path)),
     };
     let user = path.and_then(|path| {
-        let read = files::read(&path, folder).and_then(|document| {
+        let read = files::read(&path, folder, &options.edited).and_then(|document| {
             match decode_keys::masked(&document.source, &document.tree) {
                 Some(masked) => files::parse(masked),
                 None => Ok(document),

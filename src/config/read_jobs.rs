@@ -209,6 +209,7 @@ impl<'s> Jobs<'s> {
                 .related((*first).clone(), format!("the file of `{other}`"))
                 .help("give each its own, for example with `{{ job }}` in the path");
             mistake.job = Some(id.clone());
+            mistake.other = Some((*other).clone());
             cx.report(mistake);
         }
     }

@@ -3,13 +3,20 @@
 use std::ops::Range;
 
 use annotate_snippets::renderer::DecorStyle;
-use annotate_snippets::{AnnotationKind, Group, Level as DrawnLevel, Renderer, Snippet};
+use annotate_snippets::{
+    Annotation, AnnotationKind, Element, Group, Level as DrawnLevel, Renderer, Snippet,
+};
 
 use crate::lint::{Finding, Rule, Severity};
 
 use super::mistakes::{Mistake, Unreadable};
 use super::source::{Place, Source};
 use super::sources::Sources;
+
+/// Bytes of lines that are searched for one snippet: more are cut, because the search costs time for each.
+const MAX_DRAWN: usize = 16 * 1_024;
+/// Bytes that are shown before and behind a mark in a line that is cut.
+const NEIGHBOURHOOD: usize = 60;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,7 +188,11 @@ fn draw(renderer: &Renderer, report: &Report) -> String {
         Level::Warning => DrawnLevel::WARNING,
         Level::Accepted => DrawnLevel::NOTE,
     };
-    let mut title = level.primary_title(clean(&report.title));
+    let text = match report.marks.first().filter(|mark| is_cut(mark)) {
+        Some(mark) => format!("{}: {}", mark.place, report.title),
+        None => report.title.clone(),
+    };
+    let mut title = level.primary_title(clean(&text));
     if let Some(rule) = report.rule {
         title = title.id(rule.as_str());
     }
@@ -196,7 +207,7 @@ fn draw(renderer: &Renderer, report: &Report) -> String {
 }
 
 /// One snippet a file; each holds no more lines than its marks need.
-fn snippets(marks: &[Mark]) -> Vec<Snippet<'_, annotate_snippets::Annotation<'_>>> {
+fn snippets(marks: &[Mark]) -> Vec<Element<'_>> {
     let mut files: Vec<(&Source, Vec<(usize, &Mark)>)> = Vec::new();
     for (index, mark) in marks.iter().enumerate() {
         let source = &**mark.place.source();
@@ -210,14 +221,35 @@ fn snippets(marks: &[Mark]) -> Vec<Snippet<'_, annotate_snippets::Annotation<'_>
     }
     files
         .into_iter()
-        .map(|(source, marks)| snippet(source, &marks))
+        .flat_map(|(source, marks)| snippets_of_file(source, &marks))
         .collect()
 }
 
-fn snippet<'a>(
-    source: &'a Source,
-    marks: &[(usize, &'a Mark)],
-) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+/// One snippet, or one a mark if the lines from the first to the last mark are too many to be searched.
+fn snippets_of_file<'a>(source: &'a Source, marks: &[(usize, &'a Mark)]) -> Vec<Element<'a>> {
+    if lines(source, marks).len() <= MAX_DRAWN {
+        return vec![snippet(source, marks).into()];
+    }
+    marks
+        .iter()
+        .map(|(index, mark)| {
+            if is_cut(mark) {
+                cut_snippet(source, *index, mark).into()
+            } else {
+                snippet(source, &[(*index, *mark)]).into()
+            }
+        })
+        .collect()
+}
+
+/// Whether a mark stands in a line too long to be drawn whole.
+fn is_cut(mark: &Mark) -> bool {
+    let source = mark.place.source();
+    lines(source, &[(0, mark)]).len() > MAX_DRAWN
+}
+
+/// The bytes of all lines from the first mark's to the last one's.
+fn lines(source: &Source, marks: &[(usize, &Mark)]) -> Range<usize> {
     let spans = || {
         marks
             .iter()
@@ -226,24 +258,56 @@ fn snippet<'a>(
     let first = source.line(spans().map(|span| span.start).min().unwrap_or_default());
     let last = source.line(spans().map(|span| span.end).max().unwrap_or_default());
     let start = source.line_start(first);
-    let end = source.line_span(last).end.max(start);
-    let annotations = marks.iter().zip(spans()).map(|((index, mark), span)| {
-        let kind = if *index == 0 {
-            AnnotationKind::Primary
-        } else {
-            AnnotationKind::Context
-        };
-        let annotation = kind.span(span.start - start..span.end - start);
-        if mark.label.is_empty() {
-            annotation
-        } else {
-            annotation.label(clean(&mark.label))
-        }
+    start..source.line_span(last).end.max(start)
+}
+
+fn snippet<'a>(source: &'a Source, marks: &[(usize, &'a Mark)]) -> Snippet<'a, Annotation<'a>> {
+    let lines = lines(source, marks);
+    let annotations = marks.iter().map(|(index, mark)| {
+        let span = marked(source, mark.place.span());
+        annotation(
+            *index,
+            mark,
+            span.start - lines.start..span.end - lines.start,
+        )
     });
-    Snippet::source(&source.text()[start..end])
-        .line_start(first)
+    Snippet::source(&source.text()[lines.clone()])
+        .line_start(source.line(lines.start))
         .path(source.name())
         .annotations(annotations.collect::<Vec<_>>())
+}
+
+/// The neighbourhood of a mark in a line as long as a file. Columns would count from the cut, so it names no place.
+fn cut_snippet<'a>(
+    source: &'a Source,
+    index: usize,
+    mark: &'a Mark,
+) -> Snippet<'a, Annotation<'a>> {
+    let line = source.line_span(mark.place.line());
+    let span = marked(source, mark.place.span());
+    let text = source.text();
+    let end = text.floor_char_boundary(span.end.min(span.start + NEIGHBOURHOOD));
+    let from = text
+        .floor_char_boundary(span.start.saturating_sub(NEIGHBOURHOOD))
+        .max(line.start);
+    let to = text.floor_char_boundary(end + NEIGHBOURHOOD).min(line.end);
+    Snippet::source(&text[from..to])
+        .line_start(mark.place.line())
+        .annotation(annotation(index, mark, span.start - from..end - from))
+}
+
+fn annotation(index: usize, mark: &Mark, span: Range<usize>) -> Annotation<'_> {
+    let kind = if index == 0 {
+        AnnotationKind::Primary
+    } else {
+        AnnotationKind::Context
+    };
+    let annotation = kind.span(span);
+    if mark.label.is_empty() {
+        annotation
+    } else {
+        annotation.label(clean(&mark.label))
+    }
 }
 
 /// The part of a span that is marked: its first line. A text of thirty lines says nothing in red.

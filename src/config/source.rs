@@ -64,7 +64,12 @@ impl Source {
         text: String,
         secrets: Vec<Range<usize>>,
     ) -> Arc<Self> {
-        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        // YAML ends a line at a lone carriage return too.
+        let bytes = text.as_bytes();
+        let ends_line = |(at, byte): &(usize, &u8)| {
+            **byte == b'\n' || (**byte == b'\r' && bytes.get(at + 1) != Some(&b'\n'))
+        };
+        let breaks = bytes.iter().enumerate().filter(ends_line);
         let line_starts = std::iter::once(0)
             .chain(breaks.map(|(at, _)| at + 1))
             .collect();
@@ -101,6 +106,12 @@ impl Source {
         &self.secrets
     }
 
+    /// How many lines there are; a last one may be empty.
+    #[must_use]
+    pub fn lines(&self) -> usize {
+        self.line_starts.len()
+    }
+
     /// The line that holds a byte, counted from 1.
     #[must_use]
     pub fn line(&self, at: usize) -> usize {
@@ -122,6 +133,13 @@ impl Source {
         let start = self.line_start(line);
         let end = self.line_start(line + 1);
         start..start + self.text[start..end].trim_end_matches(['\n', '\r']).len()
+    }
+
+    /// What stands before a byte in its line; a byte order mark is no part of a line.
+    #[must_use]
+    pub fn line_before(&self, at: usize) -> &str {
+        let start = self.line_start(self.line(at));
+        self.text[start..floor(&self.text, at)].trim_start_matches('\u{feff}')
     }
 
     /// A place in this source; a span that does not fit the text is moved to where it does.
@@ -179,21 +197,29 @@ impl Place {
     /// The character within the line, counted from 1.
     #[must_use]
     pub fn column(&self) -> usize {
-        let start = self.source.line_start(self.line());
-        self.source.text[start..self.span.start]
-            .trim_start_matches('\u{feff}')
-            .chars()
-            .count()
-            + 1
+        self.source.line_before(self.span.start).chars().count() + 1
+    }
+
+    /// The line of the first byte behind the range, counted from 1.
+    #[must_use]
+    pub fn end_line(&self) -> usize {
+        self.source.line(self.span.end)
+    }
+
+    /// The first character behind the range within its line, counted from 1.
+    #[must_use]
+    pub fn end_column(&self) -> usize {
+        self.source.line_before(self.span.end).chars().count() + 1
     }
 
     /// Whether the range holds a masked Anthropic secret.
     #[must_use]
     pub fn holds_secret(&self) -> bool {
-        self.source
-            .secrets
-            .iter()
-            .any(|secret| secret.start < self.span.end && self.span.start < secret.end)
+        let secrets = &self.source.secrets;
+        let next = secrets.partition_point(|secret| secret.end <= self.span.start);
+        secrets
+            .get(next)
+            .is_some_and(|secret| secret.start < self.span.end)
     }
 
     /// Another range in the same file.
@@ -276,6 +302,9 @@ mod tests {
         let place = source.place(11..12);
         assert_eq!((place.text(), place.line(), place.column()), ("c", 2, 5));
         assert_eq!(place.to_string(), "a.yaml:2:5");
+        assert_eq!((place.end_line(), place.end_column()), (2, 6));
+        let both = source.place(3..13);
+        assert_eq!((both.end_line(), both.end_column()), (3, 1));
         assert_eq!(source.line_span(1), 0..5);
         assert_eq!(source.line_span(9), 13..13);
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::job::{GroupId, JobId};
+use crate::lint::Change;
 
 use super::source::Place;
 
@@ -40,9 +41,30 @@ impl Sources {
         self.jobs.get(job)?.crons.get(cron).cloned()
     }
 
+    /// Where every cron expression stands; a place that several are read from comes as often.
+    pub fn cron_places(&self) -> impl Iterator<Item = &Place> {
+        let jobs = self.jobs.values().map(|job| &job.crons);
+        jobs.chain(self.pickups.values()).flatten()
+    }
+
     /// Where a group's pickup expression stands, counted from 0 in the order of the file.
     #[must_use]
     pub fn pickup_place(&self, group: &GroupId, cron: usize) -> Option<Place> {
         self.pickups.get(group)?.get(cron).cloned()
+    }
+
+    /// Where the expression of a change stands.
+    #[must_use]
+    pub fn place_of(&self, change: &Change) -> Option<Place> {
+        let pickup = || self.pickup_place(&change.group, change.cron);
+        self.cron_place(&change.job, change.cron).or_else(pickup)
+    }
+
+    /// Another group whose pickup slots stand in the list where the expression of a change stands.
+    pub(super) fn sharing(&self, change: &Change, place: &Place) -> Option<&GroupId> {
+        let shared = |(group, crons): &(&GroupId, &Vec<Place>)| {
+            **group != change.group && crons.get(change.cron) == Some(place)
+        };
+        Some(self.pickups.iter().find(shared)?.0)
     }
 }

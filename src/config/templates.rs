@@ -1,10 +1,12 @@
 //! Checks prompt and path templates before the night they are needed.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use minijinja::{Environment, ErrorKind, UndefinedBehavior};
 
 use crate::lint::Rule;
+use crate::tag::{self, Excess};
 
 use super::context::Context;
 use super::mistakes::{Mistake, Related};
@@ -15,6 +17,9 @@ use super::value::{listed, nearest};
 pub const BUILT_IN: [&str; 4] = ["date", "slot", "week", "job"];
 /// Steps of a trial: a template of a thousand tags stays below.
 const TRIAL_FUEL: u64 = 50_000;
+
+/// Unknown variables of one template that are told at once.
+const MAX_UNKNOWN: usize = 100;
 
 /// A template and where it stands.
 #[derive(Debug)]
@@ -29,6 +34,9 @@ pub struct Template<'a> {
 
 /// Reports a template that cannot be read, and variables that nothing fills.
 pub fn check(cx: &mut Context<'_>, template: &Template<'_>, variables: &[&str]) {
+    if let Some(excess) = tag::excess(template.text) {
+        return too_much(cx, template, &excess);
+    }
     let mut environment = Environment::empty();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_fuel(Some(TRIAL_FUEL));
@@ -37,8 +45,11 @@ pub fn check(cx: &mut Context<'_>, template: &Template<'_>, variables: &[&str]) 
         Err(error) => return broken(cx, template, &error),
     };
     let mut unknown: Vec<String> = compiled.undeclared_variables(false).into_iter().collect();
-    unknown.retain(|name| !variables.contains(&name.as_str()));
+    let known: BTreeSet<&str> = variables.iter().copied().collect();
+    unknown.retain(|name| !known.contains(name.as_str()));
     unknown.sort_unstable();
+    // Each is looked for in the text; whoever mends a hundred is told of the next.
+    unknown.truncate(MAX_UNKNOWN);
     for name in &unknown {
         unknown_variable(cx, template, name, variables);
     }
@@ -85,6 +96,26 @@ fn broken(cx: &mut Context<'_>, template: &Template<'_>, error: &minijinja::Erro
     cx.report(mistake);
 }
 
+/// Reports what the engine could not bear.
+fn too_much(cx: &mut Context<'_>, template: &Template<'_>, excess: &Excess) {
+    let span = excess.span();
+    let help = match excess {
+        Excess::Words(_) => "divide it into several tags, with `{% set name = … %}` for the parts",
+        Excess::Tags(_) => "move text into an input: its text is never read as a template",
+    };
+    let written = template.place.text();
+    let place = match written.find(&template.text[span.clone()]) {
+        Some(at) => {
+            let start = template.place.span().start + at;
+            template.place.at(start..start + span.len())
+        }
+        None => template.place.clone(),
+    };
+    let mut mistake = Mistake::new(Rule::BadField, place, excess.to_string()).help(help);
+    mistake.related.clone_from(&template.named);
+    cx.report(mistake);
+}
+
 fn unknown_variable(cx: &mut Context<'_>, template: &Template<'_>, name: &str, variables: &[&str]) {
     let whole = template.place.span();
     let place = match find_variable(template.place.text(), name) {
@@ -110,24 +141,28 @@ fn unknown_variable(cx: &mut Context<'_>, template: &Template<'_>, name: &str, v
 fn find_variable(text: &str, name: &str) -> Option<Range<usize>> {
     let mut from = 0;
     loop {
-        let open = from
-            + text[from..]
-                .find("{{")
-                .into_iter()
-                .chain(text[from..].find("{%"))
-                .min()?;
-        let inside = open + 2;
-        let close = text[inside..]
-            .find("}}")
-            .into_iter()
-            .chain(text[inside..].find("%}"))
-            .min();
+        let inside = from + pair_start(&text[from..])? + 2;
+        let close = pair_end(&text[inside..]);
         let end = close.map_or(text.len(), |length| inside + length);
         if let Some(span) = find_word(&text[inside..end], name) {
             return Some(inside + span.start..inside + span.end);
         }
         from = end;
     }
+}
+
+/// The first `{{` or `{%`: one search for both, or a text without one of them is read to its end for each tag.
+fn pair_start(text: &str) -> Option<usize> {
+    text.match_indices('{')
+        .map(|(at, _)| at)
+        .find(|at| text[at + 1..].starts_with(['{', '%']))
+}
+
+/// The first `}}` or `%}`.
+fn pair_end(text: &str) -> Option<usize> {
+    text.match_indices(['}', '%'])
+        .map(|(at, _)| at)
+        .find(|at| text[at + 1..].starts_with('}'))
 }
 
 fn find_word(tag: &str, name: &str) -> Option<Range<usize>> {

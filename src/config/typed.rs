@@ -9,10 +9,16 @@ use crate::span;
 
 use super::context::{Context, shown};
 use super::fields::Field;
+use super::meant;
 use super::mistakes::Mistake;
 use super::node::{Node, Value};
 use super::source::Place;
 use super::value;
+
+/// Expressions of one job: each minute of a day can be named by far fewer.
+const MAX_CRONS: usize = 500;
+/// Bytes of the longest zone's name, twice.
+const MAX_ZONE: usize = 64;
 
 /// A text of at least one character.
 pub fn text(cx: &mut Context<'_>, field: Field<'_>) -> Option<String> {
@@ -25,7 +31,7 @@ pub fn text(cx: &mut Context<'_>, field: Field<'_>) -> Option<String> {
         | Value::Float(_)
         | Value::List(_)
         | Value::Map(_) => {
-            cx.expected(field, "a text");
+            cx.expected_or(field, "a text", meant::text(field));
             None
         }
     }
@@ -57,14 +63,16 @@ pub fn boolean(cx: &mut Context<'_>, field: Field<'_>) -> Option<bool> {
     if let Value::Bool(value) = field.node.value {
         return Some(value);
     }
-    cx.expected(field, "`true` or `false`");
+    let help = meant::boolean(field.node).map(|word| format!("write `{word}`"));
+    cx.expected_or(field, "`true` or `false`", help);
     None
 }
 
 /// A whole number in a range.
 pub fn integer(cx: &mut Context<'_>, field: Field<'_>, range: RangeInclusive<u32>) -> Option<u32> {
     let Value::Int(number) = field.node.value else {
-        cx.expected(field, "a whole number");
+        let help = meant::integer(field.node).map(|number| format!("write `{number}`"));
+        cx.expected_or(field, "a whole number", help);
         return None;
     };
     let fits = u32::try_from(number)
@@ -119,7 +127,8 @@ pub fn duration(
         | Value::Map(_) => None,
     };
     let Some(found) = parsed else {
-        cx.expected(field, "a duration such as `90s`, `15m` or `1h30m`");
+        let expected = "a duration such as `90s`, `15m` or `1h30m`";
+        cx.expected_or(field, expected, meant::duration(field.node));
         return None;
     };
     if range.contains(&found) {
@@ -238,6 +247,16 @@ pub fn crons(cx: &mut Context<'_>, field: Field<'_>) -> Option<Vec<(CronExpr, Pl
         );
         return None;
     }
+    if items.len() > MAX_CRONS {
+        let message = format!(
+            "`{}`: {} expressions, at most {MAX_CRONS}",
+            field.name,
+            items.len()
+        );
+        let help = "write ranges and lists such as `\"0,30 1-5 * * *\"`, or make two jobs of it";
+        cx.bad_field(field.place(), message, Some(help.to_owned()));
+        return None;
+    }
     // Every expression is read, so that every mistake is found.
     let read: Vec<_> = items.into_iter().map(|item| cron(cx, item)).collect();
     read.into_iter().collect()
@@ -261,6 +280,12 @@ fn cron(cx: &mut Context<'_>, field: Field<'_>) -> Option<(CronExpr, Place)> {
 /// An IANA zone.
 pub fn zone(cx: &mut Context<'_>, field: Field<'_>) -> Option<Zone> {
     let name = text(cx, field)?;
+    if name.len() > MAX_ZONE {
+        let message = format!("unknown time zone {}", shown(field.node));
+        let help = "write an IANA name such as `Asia/Tokyo` or `UTC`";
+        cx.report(Mistake::new(Rule::BadZone, field.place(), message).help(help));
+        return None;
+    }
     match cx.zones.get(&name) {
         Ok(zone) => Some(zone),
         Err(error) => {

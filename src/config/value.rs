@@ -3,6 +3,13 @@
 //! Plain functions from text to value; the caller knows the place and says
 //! what was expected.
 
+/// Names that a message lists; every map of ours has fewer fields.
+const MAX_NAMES: usize = 30;
+/// Names that a word is compared with.
+const MAX_COMPARED: usize = 1_000;
+/// Letters of the longest word that a name is looked for.
+const MAX_LETTERS: usize = 64;
+
 /// A number of bytes: `500`, `60k` (1024 each), `2m`.
 #[must_use]
 pub fn size(text: &str) -> Option<usize> {
@@ -80,13 +87,21 @@ fn day(text: &str) -> Option<usize> {
 /// ```
 #[must_use]
 pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let letters = word.chars().count();
     let lower = word.to_lowercase();
+    // Names of another length are never near, and a word may be as long as a file.
+    let of_like_length = |name: &&str| {
+        let name = name.chars().count();
+        letters.abs_diff(name) <= letters.max(name) / 3 && letters <= MAX_LETTERS
+    };
     let score = |name: &str| strsim::damerau_levenshtein(&lower, &name.to_lowercase());
     let (distance, name) = names
         .into_iter()
+        .filter(of_like_length)
+        .take(MAX_COMPARED)
         .map(|name| (score(name), name))
         .min_by_key(|(distance, _)| *distance)?;
-    let longest = word.chars().count().max(name.chars().count());
+    let longest = letters.max(name.chars().count());
     // One slip in three letters; a name of two letters must fit but for case.
     (distance <= longest / 3).then_some(name)
 }
@@ -94,7 +109,18 @@ pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
 /// Names for a message: `a`, `b` and `c`.
 #[must_use]
 pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let quoted: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    let mut quoted: Vec<String> = Vec::new();
+    let mut others = 0_usize;
+    for name in names {
+        if quoted.len() < MAX_NAMES {
+            quoted.push(format!("`{name}`"));
+        } else {
+            others += 1;
+        }
+    }
+    if others > 0 {
+        return format!("{} and {others} more", quoted.join(", "));
+    }
     match quoted.as_slice() {
         [] => "none".to_owned(),
         [one] => one.clone(),

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::policy::MAX_SAMPLES;
 use super::span::{elapsed, later};
 use super::{BreakerPolicy, Permit};
 
@@ -237,11 +236,11 @@ fn least_samples(policy: &BreakerPolicy) -> usize {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "between 1 and MAX_SAMPLES by `min` and policy"
+    reason = "between 1 and BreakerPolicy::MAX_SAMPLES by `min` and policy"
 )]
 fn most_samples(policy: &BreakerPolicy) -> usize {
     let most = f64::from(policy.min_samples.get()) / policy.failure_ratio;
-    (most.min(f64::from(MAX_SAMPLES)) as usize).max(least_samples(policy))
+    (most.min(f64::from(BreakerPolicy::MAX_SAMPLES)) as usize).max(least_samples(policy))
 }
 
 #[cfg(test)]

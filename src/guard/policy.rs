@@ -4,22 +4,13 @@
 //! whether a ratio is a number or a span is zero. The defaults are not here;
 //! they live in the embedded YAML file that `config` reads.
 
-use std::fmt::Debug;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// The most attempts of one call: one request and two retries.
-const MAX_ATTEMPTS: u32 = 3;
-/// A run is short: what needs a longer wait belongs into a later slot.
-const MAX_DELAY: Duration = Duration::from_hours(1);
-/// The log keeps one instant a call, and one group's row must stay small.
-const MAX_CALLS: u32 = 10_000;
+use crate::span::show;
+
 /// The longest span over which calls or samples are counted.
 const MAX_SPAN: Duration = Duration::from_hours(24);
-/// The longest time for which nobody asks after an open breaker.
-const MAX_STALE: Duration = Duration::from_hours(7 * 24);
-/// The breaker's log holds at least `min_samples` samples, and is bounded.
-pub(super) const MAX_SAMPLES: u32 = 1024;
 
 /// How often and how long a call is retried.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,6 +65,11 @@ pub struct PolicyError {
 }
 
 impl RetryPolicy {
+    /// The most attempts of one call: one request and two retries.
+    pub const MAX_ATTEMPTS: u32 = 3;
+    /// The longest wait. A run is short: what needs a longer wait belongs into a later slot.
+    pub const MAX_DELAY: Duration = Duration::from_hours(1);
+
     /// Checks the bounds: 1 to 3 attempts, `base_delay <= max_delay <= 1h`, ratio 0 to 1.
     ///
     /// A `base_delay` of zero retries at once; a ratio of zero makes waits exact.
@@ -88,16 +84,16 @@ impl RetryPolicy {
         jitter_ratio: f64,
     ) -> Result<Self, PolicyError> {
         let max_attempts = NonZeroU32::new(max_attempts)
-            .filter(|attempts| attempts.get() <= MAX_ATTEMPTS)
-            .ok_or_else(|| error("max_attempts", max_attempts, "1 to 3"))?;
-        if max_delay > MAX_DELAY {
-            return Err(error("max_delay", max_delay, "0s to 1h"));
+            .filter(|attempts| attempts.get() <= Self::MAX_ATTEMPTS)
+            .ok_or_else(|| error("max_attempts", max_attempts.to_string(), "1 to 3"))?;
+        if max_delay > Self::MAX_DELAY {
+            return Err(error("max_delay", show(max_delay), "0s to 1h"));
         }
         if base_delay > max_delay {
-            return Err(error("base_delay", base_delay, "0s to `max_delay`"));
+            return Err(error("base_delay", show(base_delay), "0s to `max_delay`"));
         }
         if !(0.0..=1.0).contains(&jitter_ratio) {
-            return Err(error("jitter_ratio", jitter_ratio, "0 to 1"));
+            return Err(error("jitter_ratio", jitter_ratio.to_string(), "0 to 1"));
         }
         Ok(Self {
             max_attempts,
@@ -133,6 +129,9 @@ impl RetryPolicy {
 }
 
 impl BudgetPolicy {
+    /// The most calls. The log keeps one instant a call, and one group's row must stay small.
+    pub const MAX_CALLS: u32 = 10_000;
+
     /// Checks the bounds: 1 to 10,000 calls, a span above zero and at most a day.
     ///
     /// # Errors
@@ -140,8 +139,8 @@ impl BudgetPolicy {
     /// The first field that is out of bounds.
     pub fn new(calls: u32, per: Duration) -> Result<Self, PolicyError> {
         let calls = NonZeroU32::new(calls)
-            .filter(|calls| calls.get() <= MAX_CALLS)
-            .ok_or_else(|| error("calls", calls, "1 to 10000"))?;
+            .filter(|calls| calls.get() <= Self::MAX_CALLS)
+            .ok_or_else(|| error("calls", calls.to_string(), "1 to 10000"))?;
         span("per", per)?;
         Ok(Self { calls, per })
     }
@@ -160,30 +159,39 @@ impl BudgetPolicy {
 }
 
 impl BreakerPolicy {
+    /// The most samples. The breaker's log holds at least `min_samples` of them, and is bounded.
+    pub const MAX_SAMPLES: u32 = 1024;
+    /// The longest time for which nobody asks after an open breaker.
+    pub const MAX_STALE: Duration = Duration::from_hours(7 * 24);
+
     /// Checks the bounds of every field, as stated there.
     ///
     /// # Errors
     ///
     /// The first field that is out of bounds, in the order of the fields.
     pub fn checked(self) -> Result<Self, PolicyError> {
-        if self.min_samples.get() > MAX_SAMPLES {
-            return Err(error("min_samples", self.min_samples, "1 to 1024"));
+        if self.min_samples.get() > Self::MAX_SAMPLES {
+            return Err(error(
+                "min_samples",
+                self.min_samples.to_string(),
+                "1 to 1024",
+            ));
         }
         if !(self.failure_ratio > 0.0 && self.failure_ratio <= 1.0) {
             return Err(error(
                 "failure_ratio",
-                self.failure_ratio,
+                self.failure_ratio.to_string(),
                 "0 (excluded) to 1",
             ));
         }
         span("window", self.window)?;
         span("cooldown", self.cooldown)?;
         // At `stale_after <= cooldown` it would close without ever sending a probe.
-        if self.stale_after <= self.cooldown || self.stale_after > MAX_STALE {
+        if self.stale_after <= self.cooldown || self.stale_after > Self::MAX_STALE {
             return Err(error(
                 "stale_after",
-                self.stale_after,
-                "`cooldown` (excluded) to 168h",
+                show(self.stale_after),
+                "`cooldown` (excluded) to 7d",
             ));
         }
         Ok(self)
@@ -194,14 +202,14 @@ fn span(field: &'static str, found: Duration) -> Result<(), PolicyError> {
     if found > Duration::ZERO && found <= MAX_SPAN {
         Ok(())
     } else {
-        Err(error(field, found, "0s (excluded) to 24h"))
+        Err(error(field, show(found), "0s (excluded) to 24h"))
     }
 }
 
-fn error(field: &'static str, found: impl Debug, expected: &'static str) -> PolicyError {
+fn error(field: &'static str, found: String, expected: &'static str) -> PolicyError {
     PolicyError {
         field,
-        found: format!("{found:?}"),
+        found,
         expected,
     }
 }

@@ -1,7 +1,8 @@
 //! The board of a proof: lines, classes and groups, and when lines fire.
 //!
 //! A line is one cron expression in its zone. Jobs of one group with the same
-//! timetable behave alike, so they share a class and are examined once.
+//! timetable that last as long and accept the same rules are alike, so they share
+//! a class and are examined once.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,7 +11,7 @@ use chrono::DateTime;
 
 use super::calendar::{Calendar, DAY, DaySet};
 use super::regimes::{PairSpans, Track};
-use super::{Rules, Subject};
+use super::{Effort, Rule, Rules, Subject};
 use crate::schedule::Zone;
 use crate::schedule::cron::Spacing;
 use crate::schedule::zone::Resolved;
@@ -32,8 +33,8 @@ pub(super) struct Line {
     pub(super) spacing: Spacing,
 }
 
-/// The jobs of a group that share a timetable.
-#[derive(Debug)]
+/// The jobs of a group that are alike: one timetable, one effort, the same rules accepted.
+#[derive(Debug, Clone)]
 pub(super) struct Class {
     /// Indices of the subjects, in the order of their names.
     pub(super) members: Vec<usize>,
@@ -41,10 +42,14 @@ pub(super) struct Class {
     pub(super) lines: Range<usize>,
     /// The longest run, in seconds.
     pub(super) worst_case: i64,
+    /// What bounds one run.
+    pub(super) effort: Effort,
+    /// The rules that each of its jobs accepts.
+    pub(super) accepted: Vec<Rule>,
 }
 
 /// The jobs that share spacing.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Group {
     /// Every line of the group, class by class.
     pub(super) lines: Vec<Line>,

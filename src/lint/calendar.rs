@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 
+use super::outline::{Almanac, Outline};
 use crate::schedule::CronExpr;
 
 /// Seconds of a day.
@@ -81,11 +82,12 @@ fn ceil_second(at: DateTime<Utc>) -> i64 {
 pub(super) struct DaySet {
     first: i64,
     words: Vec<u64>,
+    outline: Outline,
 }
 
 impl DaySet {
-    /// The days of a range that suit an expression's day fields.
-    pub(super) fn of(expr: &CronExpr, days: &Range<i64>) -> Self {
+    /// The days of a range that suit an expression's day fields; the almanac is that of the range.
+    pub(super) fn of(expr: &CronExpr, days: &Range<i64>, almanac: &Almanac) -> Self {
         let mut words = Vec::new();
         let mut day = days.start;
         while day < days.end {
@@ -95,9 +97,22 @@ impl DaySet {
             words.push(bits);
             day += 64;
         }
+        Self::new(days.start, words, almanac)
+    }
+
+    /// The days whose bits are set: bit `n` stands for `first + n`.
+    fn new(first: i64, words: Vec<u64>, almanac: &Almanac) -> Self {
+        let days = (first..).zip(
+            words
+                .iter()
+                .flat_map(|word| (0..64).map(move |bit| word >> bit & 1)),
+        );
+        let held = days.filter(|(_, bit)| *bit == 1).map(|(day, _)| day);
+        let outline = Outline::of(held, almanac);
         Self {
-            first: days.start,
+            first,
             words,
+            outline,
         }
     }
 
@@ -126,6 +141,20 @@ impl DaySet {
             .unwrap_or(0)
     }
 
+    /// The most days of the set that any so many days in a row hold.
+    pub(super) fn most_in(&self, days: usize) -> u64 {
+        let member = |index: usize| self.words[index / 64] >> (index % 64) & 1;
+        let (mut held, mut most) = (0, 0);
+        for index in 0..self.words.len() * 64 {
+            held += member(index);
+            if let Some(left) = index.checked_sub(days) {
+                held -= member(left);
+            }
+            most = most.max(held);
+        }
+        most
+    }
+
     /// The first day of a range that is in the set.
     pub(super) fn first_in(&self, range: Range<i64>) -> Option<i64> {
         self.first_common(self, 0, range)
@@ -133,6 +162,9 @@ impl DaySet {
 
     /// The first day of a range that is in this set while the day `shift` days on is in the other.
     pub(super) fn first_common(&self, other: &Self, shift: i64, range: Range<i64>) -> Option<i64> {
+        if !self.outline.may_meet(&other.outline, shift) {
+            return None;
+        }
         let mut day = range.start;
         while day < range.end {
             let bits = self.bits_from(day) & other.bits_from(day + shift);
@@ -173,7 +205,7 @@ mod tests {
             let at = usize::try_from(day + 10).unwrap();
             words[at / 64] |= 1 << (at % 64);
         }
-        DaySet { first: -10, words }
+        DaySet::new(-10, words, &Almanac::of(&(-10..246)))
     }
 
     #[test]
@@ -186,6 +218,15 @@ mod tests {
         assert_eq!(days.first_in(55..119), Some(118));
         assert_eq!(days.bits_from(53) & 3, 3);
         assert_eq!(days.bits_from(-11) & 3, 2);
+    }
+
+    #[test]
+    fn most_days_in_a_row_are_counted_in_every_place() {
+        let days = set(&[-10, 53, 54, 60, 118, 245]);
+        let most: Vec<u64> = [0, 1, 2, 7, 8, 66, 1_000]
+            .map(|length| days.most_in(length))
+            .to_vec();
+        assert_eq!(most, [0, 1, 2, 2, 3, 4, 6]);
     }
 
     #[test]

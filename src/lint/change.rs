@@ -1,5 +1,7 @@
 //! A proposed change of one cron expression.
 
+use std::fmt;
+
 use crate::job::{GroupId, JobId};
 
 /// One cron expression that another should take the place of.
@@ -11,8 +13,14 @@ pub struct Change {
     pub group: GroupId,
     /// Which of the job's cron expressions, counted from 0.
     pub cron: usize,
-    /// The expression as it is.
+    /// The expression as it is, its fields one blank apart.
     pub from: String,
     /// The expression as it should be.
     pub to: String,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} → {}", self.job, self.from, self.to)
+    }
 }

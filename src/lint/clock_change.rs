@@ -7,9 +7,10 @@
 
 use std::ops::Range;
 
+use super::Rule;
 use super::board::{Board, Group, Line};
 use super::calendar::DAY;
-use super::ranked::{Passed, Ranked, Told};
+use super::ranked::{Found, Ledger, Passed};
 use crate::schedule::cron::Spacing;
 use crate::schedule::zone::Transition;
 
@@ -40,12 +41,13 @@ pub(super) struct Change {
 }
 
 /// Finds every job of a group with firings that a clock change touches.
-pub(super) fn changes(board: &Board<'_>, group: &Group) -> Told<Change> {
-    let mut told = Ranked::new();
-    for class in &group.classes {
+pub(super) fn changes(board: &Board<'_>, group: &Group) -> Found<Change> {
+    let mut ledger = Ledger::new(Rule::ClockChange);
+    for (index, class) in group.classes.iter().enumerate() {
         let Some((at, line, effect)) = first_of(board, group, class.lines.clone()) else {
             continue;
         };
+        let told = ledger.of(group, [index; 2]);
         if told.pass_over(class.members.len(), |last: &Change| last.at < at) == Passed::Not {
             for subject in &class.members {
                 told.push(Change {
@@ -58,7 +60,7 @@ pub(super) fn changes(board: &Board<'_>, group: &Group) -> Told<Change> {
             }
         }
     }
-    told.finish()
+    ledger.finish()
 }
 
 fn first_of(board: &Board<'_>, group: &Group, lines: Range<usize>) -> Option<(i64, usize, Effect)> {

@@ -1,14 +1,15 @@
 //! From subjects and rules to the board of a proof.
 //!
-//! Jobs of one group with one timetable become one class; expressions with the
+//! Jobs of one group that are alike become one class; expressions with the
 //! same day fields share a day set; zones are looked at once.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::board::{Board, Class, Group, Line};
 use super::calendar::{Calendar, DaySet};
+use super::outline::Almanac;
 use super::regimes::{PairSpans, Track};
-use super::{Rules, Subject};
+use super::{Effort, Rule, Rules, Subject};
 use crate::job::GroupId;
 use crate::schedule::{CronExpr, Zone};
 
@@ -73,10 +74,20 @@ fn zone_pairs(groups: &[Group], peak_zone: usize) -> HashSet<(usize, usize)> {
     pairs
 }
 
+/// What makes jobs of one group alike.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Alike<'a> {
+    zone: usize,
+    effort: Effort,
+    accepted: Vec<Rule>,
+    texts: Vec<&'a str>,
+}
+
 /// Collects what subjects share.
 #[derive(Debug)]
 struct Compiler {
     calendar: Calendar,
+    almanac: Almanac,
     tracks: Vec<Track>,
     sets: Vec<DaySet>,
     zone_index: HashMap<String, usize>,
@@ -87,6 +98,7 @@ impl Compiler {
     fn new(calendar: Calendar) -> Self {
         Self {
             calendar,
+            almanac: Almanac::of(&calendar.days()),
             tracks: Vec::new(),
             sets: Vec::new(),
             zone_index: HashMap::new(),
@@ -99,19 +111,19 @@ impl Compiler {
             lines: Vec::new(),
             classes: Vec::new(),
         };
-        let mut known: HashMap<(usize, u128, Vec<&str>), usize> = HashMap::new();
+        let mut known: HashMap<Alike<'_>, usize> = HashMap::new();
         for member in members {
             let subject = &subjects[*member];
             let zone = self.zone(subject.timetable.zone());
-            let texts = subject
-                .timetable
-                .exprs()
-                .iter()
-                .map(CronExpr::text)
-                .collect();
-            let key = (zone, subject.effort.worst_case().as_nanos(), texts);
+            let texts = subject.timetable.exprs().iter();
+            let alike = Alike {
+                zone,
+                effort: subject.effort,
+                accepted: subject.accepted.keys().copied().collect(),
+                texts: texts.map(CronExpr::text).collect(),
+            };
             let class = *known
-                .entry(key)
+                .entry(alike)
                 .or_insert_with(|| self.class(&mut group, subject, zone));
             group.classes[class].members.push(*member);
         }
@@ -135,6 +147,8 @@ impl Compiler {
             members: Vec::new(),
             lines,
             worst_case: super::seconds(subject.effort.worst_case()),
+            effort: subject.effort,
+            accepted: subject.accepted.keys().copied().collect(),
         });
         class
     }
@@ -153,7 +167,8 @@ impl Compiler {
         if let Some(index) = self.day_index.get(expr.day_key()) {
             return *index;
         }
-        self.sets.push(DaySet::of(expr, &self.calendar.days()));
+        self.sets
+            .push(DaySet::of(expr, &self.calendar.days(), &self.almanac));
         self.day_index
             .insert(expr.day_key().to_owned(), self.sets.len() - 1);
         self.sets.len() - 1

@@ -3,7 +3,10 @@
 //! Core: it knows jobs and rules, not files. Its findings name a job and the
 //! index of a cron expression; the shell finds the place in the YAML.
 
+mod advice;
 mod board;
+mod breaker;
+mod cache;
 mod calendar;
 mod change;
 mod clock_change;
@@ -11,8 +14,13 @@ mod compile;
 pub mod finding;
 #[cfg(test)]
 mod fixture;
+mod help;
+mod mend;
+mod model;
 mod near;
+mod nearest;
 mod never;
+mod outline;
 mod overrun;
 mod peak;
 mod ranked;
@@ -22,17 +30,22 @@ mod rewrite;
 mod ring;
 mod rules;
 mod seams;
+mod shorten;
 mod spacing;
+mod spread;
 mod subject;
 mod tell;
+pub mod unused_accept;
 mod year;
 
 pub use change::Change;
 pub use finding::{Finding, Other, Rule, Severity, Suggestion};
+pub use mend::{Fixed, Mended, Reason, Stuck, changed, mend, mend_around};
 pub use rules::{BreakerNeed, Level, Levels, Rules};
-pub use subject::{Effort, InputPrice, Known, Model, Prefix, Prompt, Subject};
+pub use spread::{Extent, GroupSpread, Obstacle, Spread, SpreadOutcome, spread};
+pub use subject::{Effort, Identity, InputPrice, Known, Model, Prefix, Prompt, Subject};
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -65,7 +78,8 @@ impl Verdict {
 /// A pair of firings is told by its later instant; of the earlier firings the
 /// nearest counts, and of several expressions the first in the file. Of one
 /// rule and group the first hundred findings are listed, and one more counts
-/// the rest. The order of the subjects changes nothing.
+/// the rest; what a job accepts is listed and counted apart. A rule that is off
+/// is not looked for. The order of the subjects changes nothing.
 ///
 /// ```
 /// use std::time::Duration;
@@ -93,12 +107,19 @@ impl Verdict {
 pub fn check(subjects: &[Subject], rules: &Rules, from: DateTime<Utc>) -> Verdict {
     let (calendar, until) = Calendar::starting(from);
     let board = compile::board(subjects, rules, calendar);
-    let mut year = year::Year::new(&board);
-    let mut findings: Vec<Finding> = board
-        .groups
-        .iter()
-        .flat_map(|group| tell::findings(&board, group, &mut year))
-        .collect();
+    let mut shared = tell::Shared {
+        year: year::Year::new(&board),
+        densest: breaker::Densest::default(),
+    };
+    let (mut findings, mut used) = (Vec::new(), HashSet::new());
+    for group in &board.groups {
+        let telling = tell::findings(&board, group, &mut shared);
+        findings.extend(telling.findings);
+        used.extend(telling.used);
+    }
+    findings.extend(advice::findings(subjects, rules, from));
+    findings.extend(cache::findings(subjects, rules, calendar));
+    findings.extend(unused_accept::findings(subjects, rules, &used, &findings));
     levels(&mut findings, subjects, rules);
     findings.sort_by(|one, two| tell::order(one).cmp(&tell::order(two)));
     Verdict {
@@ -108,7 +129,8 @@ pub fn check(subjects: &[Subject], rules: &Rules, from: DateTime<Utc>) -> Verdic
     }
 }
 
-/// Sets severities, drops what is off, and marks what a job accepts.
+/// Sets severities and marks what a job accepts; a rule family that does not ask whether its rule is off loses what it
+/// found of it.
 fn levels(findings: &mut Vec<Finding>, subjects: &[Subject], rules: &Rules) {
     let accepting: HashMap<&JobId, &Subject> = subjects
         .iter()
@@ -122,7 +144,10 @@ fn levels(findings: &mut Vec<Finding>, subjects: &[Subject], rules: &Rules) {
         };
         finding.severity = severity;
         let of_other = || reason(&finding.other.as_ref()?.job, finding.rule);
-        finding.accepted = reason(&finding.job, finding.rule).or_else(of_other);
+        let accepted = finding.accepted.take();
+        finding.accepted = accepted
+            .or_else(|| reason(&finding.job, finding.rule))
+            .or_else(of_other);
         true
     });
 }

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use chrono::NaiveDate;
 
+use super::Rule;
 use super::board::{Board, Group};
-use super::ranked::{Ranked, Told};
+use super::ranked::{Found, Ledger};
 use crate::schedule::CronExpr;
 
 /// A job with an expression that matches no date of the Gregorian calendar.
@@ -20,8 +21,8 @@ pub(super) struct Never {
 }
 
 /// Finds every expression of a group that never fires.
-pub(super) fn nevers(board: &Board<'_>, group: &Group) -> Told<Never> {
-    let mut told = Ranked::new();
+pub(super) fn nevers(board: &Board<'_>, group: &Group) -> Found<Never> {
+    let mut ledger = Ledger::new(Rule::NeverFires);
     let mut known: HashMap<usize, bool> = HashMap::new();
     for (index, line) in group.lines.iter().enumerate() {
         // A date of the horizon is proof enough, and cheap to find.
@@ -36,6 +37,7 @@ pub(super) fn nevers(board: &Board<'_>, group: &Group) -> Told<Never> {
             continue;
         };
         if !*known.entry(line.days).or_insert_with(|| ever_matches(expr)) {
+            let told = ledger.of(group, [line.class; 2]);
             for subject in members {
                 told.push(Never {
                     rank: board.rank[*subject],
@@ -45,11 +47,11 @@ pub(super) fn nevers(board: &Board<'_>, group: &Group) -> Told<Never> {
             }
         }
     }
-    told.finish()
+    ledger.finish()
 }
 
 /// Whether any date of the 400 years after which the calendar repeats suits an expression.
-fn ever_matches(expr: &CronExpr) -> bool {
+pub(super) fn ever_matches(expr: &CronExpr) -> bool {
     NaiveDate::from_ymd_opt(2001, 1, 1)
         .and_then(|start| expr.next_day(start))
         .is_some()

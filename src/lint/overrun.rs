@@ -2,9 +2,10 @@
 
 use super::board::{Board, Group};
 use super::near::{Reach, first_steady};
-use super::peak;
-use super::ranked::{Passed, Ranked, Told};
+use super::ranked::{Found, Ledger, Passed};
+use super::regimes::instant;
 use super::ring::Neighbourhood;
+use super::{Rule, peak};
 
 /// What a run in its worst case reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,8 +17,20 @@ pub(super) enum Reached {
         /// The line.
         line: usize,
     },
-    /// A peak window.
-    Window,
+    /// The start of a peak window.
+    Window {
+        /// In seconds of UTC.
+        at: i64,
+    },
+}
+
+impl Reached {
+    /// When, in seconds of UTC.
+    pub(super) const fn at(self) -> i64 {
+        match self {
+            Self::Slot { at, .. } | Self::Window { at } => at,
+        }
+    }
 }
 
 /// A job with its first run that may reach something.
@@ -40,19 +53,14 @@ pub(super) fn overruns(
     board: &Board<'_>,
     group: &Group,
     near: &mut Neighbourhood,
-) -> Told<Overrun> {
-    let mut told = Ranked::new();
-    for index in 0..group.classes.len() {
-        let class = &group.classes[index];
-        let slot = first_slot(board, group, index, near);
-        let lines = class.lines.clone();
-        let window = lines.filter_map(|line| {
-            let at = peak::first_before(board, &group.lines[line], class.worst_case)?;
-            Some((at, line, Reached::Window))
-        });
-        let Some((at, line, reached)) = slot.into_iter().chain(window).min() else {
+) -> Found<Overrun> {
+    let mut ledger = Ledger::new(Rule::Overrun);
+    for (index, class) in group.classes.iter().enumerate() {
+        let found = first_reached(board, group, (index, class.worst_case), near);
+        let Some((at, line, reached)) = found else {
             continue;
         };
+        let told = ledger.of(group, [index; 2]);
         if told.pass_over(class.members.len(), |last: &Overrun| last.at < at) == Passed::Not {
             for subject in &class.members {
                 let rank = board.rank[*subject];
@@ -66,7 +74,42 @@ pub(super) fn overruns(
             }
         }
     }
-    told.finish()
+    ledger.finish()
+}
+
+/// The seconds that a run of a class has in every case before the next slot or window, if one
+/// of its runs has `known` of them.
+///
+/// Each question finds a run with less room than the last, until no run has less.
+pub(super) fn room(
+    board: &Board<'_>,
+    group: &Group,
+    (class, known): (usize, i64),
+    near: &mut Neighbourhood,
+) -> i64 {
+    let mut room = known;
+    while let Some((at, _, reached)) = first_reached(board, group, (class, room), near) {
+        // It is less by what `first_reached` promises; the bound makes sure that this ends.
+        room = (reached.at() - at).min(room - 1);
+    }
+    room
+}
+
+/// The first run of a class that reaches something in less than `below` seconds: when, by which line, and what.
+fn first_reached(
+    board: &Board<'_>,
+    group: &Group,
+    (class, below): (usize, i64),
+    near: &mut Neighbourhood,
+) -> Option<(i64, usize, Reached)> {
+    let slot = first_slot(board, group, (class, below), near);
+    let lines = group.classes[class].lines.clone();
+    let window = lines.filter_map(|line| {
+        let at = peak::first_before(board, &group.lines[line], below)?;
+        let start = board.rules.peaks.next_start(instant(at))?.timestamp();
+        Some((at, line, Reached::Window { at: start }))
+    });
+    slot.into_iter().chain(window).min()
 }
 
 /// The first run of a class that may reach a slot.
@@ -76,10 +119,9 @@ pub(super) fn overruns(
 fn first_slot(
     board: &Board<'_>,
     group: &Group,
-    class: usize,
+    (class, below): (usize, i64),
     near: &mut Neighbourhood,
 ) -> Option<(i64, usize, Reached)> {
-    let below = group.classes[class].worst_case;
     let reach = Reach::own(below);
     let mut best: Option<(i64, usize)> = None;
     for line in group.classes[class].lines.clone() {
@@ -126,7 +168,7 @@ mod tests {
     use std::time::Duration;
 
     use crate::lint::fixture::{at, findings, job, rules, window};
-    use crate::lint::{Rule, Subject};
+    use crate::lint::{Effort, Rule, Rules, Subject};
 
     fn slow(minutes: u64, job: Subject) -> Subject {
         job.lasting(Duration::from_mins(minutes))
@@ -163,7 +205,7 @@ mod tests {
         assert_eq!((found.len(), found[0].per_year), (1, Some(365)));
         assert_eq!(
             found[0].message,
-            "a run of `a` may take 31 min, and a peak window starts before that"
+            "a run of `a` may take 31 min, and the peak window 07:00-09:00 of Asia/Tokyo begins 30 min after it starts"
         );
     }
 
@@ -176,6 +218,104 @@ mod tests {
         assert_eq!(
             (found[0].at, found[0].per_year),
             (Some(at("2026-12-06T23:45:00Z")), Some(52))
+        );
+    }
+    /// Three attempts of ten minutes with waits of half a minute: 31 minutes.
+    const EFFORT: Effort = Effort {
+        calls: 1,
+        attempts: 3,
+        timeout: Duration::from_mins(10),
+        max_delay: Duration::from_secs(30),
+    };
+
+    fn trying(effort: Effort, job: Subject) -> Subject {
+        Subject { effort, ..job }
+    }
+
+    fn help_of(jobs: &[Subject], rules: &Rules) -> String {
+        let found = findings(jobs, rules, Rule::Overrun);
+        found[0].help.clone().unwrap()
+    }
+
+    #[test]
+    fn advice_is_enough_for_every_run_and_not_for_the_first_only() {
+        // The first run has 25 minutes; the one on Mondays, which comes later, has 20.
+        let jobs = |effort| {
+            [
+                trying(effort, job("a", "UTC", &["0 2 * * *"])),
+                job("b", "UTC", &["25 2 * * 2-6"]),
+                job("c", "UTC", &["20 2 * * mon"]),
+            ]
+        };
+        let rules = rules("UTC", vec![]);
+        assert_eq!(
+            help_of(&jobs(EFFORT), &rules),
+            "to end it in time, set `timeout` to 6m, or `retry.max_attempts` to 1"
+        );
+        let of_a = |effort| {
+            let found = findings(&jobs(effort), &rules, Rule::Overrun);
+            found
+                .iter()
+                .filter(|finding| finding.job.as_str() == "a")
+                .count()
+        };
+        let timeout = Duration::from_mins(6);
+        assert_eq!(of_a(Effort { timeout, ..EFFORT }), 0);
+        assert_eq!(
+            of_a(Effort {
+                attempts: 1,
+                ..EFFORT
+            }),
+            0
+        );
+        let timeout = Duration::from_mins(7);
+        assert_eq!(of_a(Effort { timeout, ..EFFORT }), 1);
+        assert_eq!(
+            of_a(Effort {
+                attempts: 2,
+                ..EFFORT
+            }),
+            1
+        );
+    }
+
+    #[test]
+    fn lower_limit_is_enough_before_a_window() {
+        let rules = rules("Asia/Tokyo", vec![window(420, 540)]);
+        let jobs = |calls| {
+            let effort = Effort { calls, ..EFFORT };
+            [trying(effort, job("a", "Asia/Tokyo", &["0 5 * * *"]))]
+        };
+        assert_eq!(
+            help_of(&jobs(20), &rules),
+            "to end it in time, set `timeout` to 1m, or `for_each.limit` to 3"
+        );
+        assert_eq!(findings(&jobs(3), &rules, Rule::Overrun).len(), 0);
+        assert_eq!(findings(&jobs(4), &rules, Rule::Overrun).len(), 1);
+    }
+
+    #[test]
+    fn job_is_to_be_moved_where_no_attempt_would_end_in_time() {
+        let a = || trying(EFFORT, job("a", "Asia/Tokyo", &["58 6 * * *"]));
+        let open = rules("Asia/Tokyo", vec![]);
+        let b = job("b", "Asia/Tokyo", &["0 7 * * *"]);
+        assert_eq!(
+            help_of(&[a(), b], &open),
+            "no attempt is sure to end within 2 min: move `a` or `b`"
+        );
+        assert_eq!(
+            help_of(&[a()], &rules("Asia/Tokyo", vec![window(420, 540)])),
+            "no attempt is sure to end within 2 min: move `a` to an earlier time"
+        );
+        let often = trying(EFFORT, job("a", "UTC", &["*/2 2 * * *"]));
+        let found = findings(&[often], &open, Rule::Overrun);
+        assert_eq!(
+            found[0].message,
+            "a run of `a` may take 31 min, and its own next slot comes 2 min after it starts"
+        );
+        assert_eq!(
+            found[0].help.as_deref(),
+            Some("no attempt is sure to end within 2 min: put more time between the slots of `a`")
         );
     }
 }

@@ -5,9 +5,10 @@
 
 use std::ops::Range;
 
+use super::Rule;
 use super::board::{Board, Group, Line};
 use super::calendar::{DAY, weekday};
-use super::ranked::{Passed, Ranked, Told};
+use super::ranked::{Found, Ledger, Passed};
 use super::regimes::instant;
 use crate::schedule::PeakWindow;
 
@@ -25,9 +26,9 @@ pub(super) struct PeakFiring {
 }
 
 /// Finds every job of a group that fires in a window.
-pub(super) fn firings(board: &Board<'_>, group: &Group) -> Told<PeakFiring> {
-    let mut told = Ranked::new();
-    for class in &group.classes {
+pub(super) fn firings(board: &Board<'_>, group: &Group) -> Found<PeakFiring> {
+    let mut ledger = Ledger::new(Rule::PeakWindow);
+    for (index, class) in group.classes.iter().enumerate() {
         let hits = class
             .lines
             .clone()
@@ -35,6 +36,7 @@ pub(super) fn firings(board: &Board<'_>, group: &Group) -> Told<PeakFiring> {
         let Some((at, line)) = hits.min() else {
             continue;
         };
+        let told = ledger.of(group, [index; 2]);
         if told.pass_over(class.members.len(), |last: &PeakFiring| last.at < at) == Passed::Not {
             for subject in &class.members {
                 told.push(PeakFiring {
@@ -46,7 +48,7 @@ pub(super) fn firings(board: &Board<'_>, group: &Group) -> Told<PeakFiring> {
             }
         }
     }
-    told.finish()
+    ledger.finish()
 }
 
 /// The first firing of a line that lies in a window.

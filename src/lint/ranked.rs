@@ -1,10 +1,79 @@
 //! The first findings of a group and rule, and a count of the rest.
+//!
+//! What a job accepts is ranked apart from what is open, so that a hundred
+//! accepted findings crowd out no open one.
 
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use super::Rule;
+use super::board::Group;
 
 /// How many findings of one rule and group are told one by one. A group with
 /// more is saturated; a longer list helps nobody.
 pub(super) const TOLD: usize = 100;
+
+/// What one rule finds in one group: open and accepted items, each ranked by themselves.
+#[derive(Debug)]
+pub(super) struct Ledger<T> {
+    rule: Rule,
+    open: Ranked<T>,
+    accepted: Ranked<T>,
+    used: BTreeSet<usize>,
+}
+
+/// What one rule found in one group.
+#[derive(Debug)]
+pub(super) struct Found<T> {
+    /// The rule.
+    pub(super) rule: Rule,
+    /// What nobody accepts.
+    pub(super) open: Told<T>,
+    /// What a job accepts.
+    pub(super) accepted: Told<T>,
+    /// The classes that accept the rule and in which it found something, told or only counted.
+    pub(super) used: BTreeSet<usize>,
+}
+
+impl<T: Ord> Ledger<T> {
+    /// Nothing yet.
+    pub(super) fn new(rule: Rule) -> Self {
+        Self {
+            rule,
+            open: Ranked::new(),
+            accepted: Ranked::new(),
+            used: BTreeSet::new(),
+        }
+    }
+
+    /// Where to rank what was found in one class, or between two: it is accepted if either accepts the rule.
+    ///
+    /// To ask is to say that something was found.
+    pub(super) fn of(&mut self, group: &Group, classes: [usize; 2]) -> &mut Ranked<T> {
+        let accepting = classes
+            .into_iter()
+            .filter(|class| group.classes[*class].accepted.contains(&self.rule));
+        let mut is_accepted = false;
+        for class in accepting {
+            is_accepted = true;
+            self.used.insert(class);
+        }
+        if is_accepted {
+            &mut self.accepted
+        } else {
+            &mut self.open
+        }
+    }
+
+    /// What is to be told.
+    pub(super) fn finish(self) -> Found<T> {
+        Found {
+            rule: self.rule,
+            open: self.open.finish(),
+            accepted: self.accepted.finish(),
+            used: self.used,
+        }
+    }
+}
 
 /// Keeps the smallest items, one more than are told, and counts all.
 #[derive(Debug)]
@@ -26,7 +95,7 @@ impl<T: Ord> Ranked<T> {
     /// Nothing yet.
     pub(super) fn new() -> Self {
         Self {
-            kept: BinaryHeap::with_capacity(TOLD + 2),
+            kept: BinaryHeap::new(),
             seen: 0,
         }
     }

@@ -8,9 +8,10 @@
 
 use super::board::{Board, Group};
 use super::near::{Hit, Reach, first_steady};
-use super::ranked::{Passed, Ranked, Told};
+use super::ranked::{Found, Ledger, Passed};
 use super::ring::Neighbourhood;
 use super::seams::Scope;
+use super::{Rule, Rules};
 
 /// Two jobs of a group, or one, with their first pair of firings that is too close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,23 +41,49 @@ pub(super) struct Firing {
 #[derive(Debug)]
 pub(super) struct Pairs {
     /// Closer than `min_gap`.
-    pub(super) tight: Told<Pair>,
+    pub(super) tight: Found<Pair>,
     /// Never closer than `min_gap`, but closer than `comfortable_gap`.
-    pub(super) narrow: Told<Pair>,
+    pub(super) narrow: Found<Pair>,
+}
+
+/// The gaps that are looked for, in seconds; 0 for a rule that is off.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// `key-gap` is about gaps below this.
+    tight: i64,
+    /// One of the rules is about gaps below this.
+    pub(super) widest: i64,
+}
+
+impl Limits {
+    /// The gaps of the rules that are on.
+    ///
+    /// With `key-gap` off, a pair of any gap below the comfortable one is a matter of comfort.
+    pub(super) fn of(rules: &Rules) -> Self {
+        let below = |rule, gap| match rules.levels.severity(rule) {
+            Some(_) => super::seconds(gap),
+            None => 0,
+        };
+        let tight = below(Rule::KeyGap, rules.min_gap);
+        let comfortable = below(Rule::ComfortableGap, rules.comfortable_gap);
+        Self {
+            tight,
+            widest: tight.max(comfortable),
+        }
+    }
 }
 
 /// Finds every pair of jobs of a group that fires too close together.
-pub(super) fn pairs(board: &Board<'_>, group: &Group, near: &mut Neighbourhood) -> Pairs {
-    let (tight, comfortable) = (
-        super::seconds(board.rules.min_gap),
-        super::seconds(board.rules.comfortable_gap),
-    );
-    let widest = tight.max(comfortable);
+pub(super) fn pairs(
+    board: &Board<'_>,
+    group: &Group,
+    limits: Limits,
+    near: &mut Neighbourhood,
+) -> Pairs {
     let mut search = Search {
         board,
         group,
-        tight,
-        widest,
+        limits,
         near,
         row: Row {
             cells: vec![Cell::default(); group.classes.len()],
@@ -64,10 +91,15 @@ pub(super) fn pairs(board: &Board<'_>, group: &Group, near: &mut Neighbourhood) 
         },
     };
     let mut outcome = Outcome {
-        tight: Ranked::new(),
-        narrow: Ranked::new(),
+        tight: Ledger::new(Rule::KeyGap),
+        narrow: Ledger::new(Rule::ComfortableGap),
     };
-    for class in 0..group.classes.len() {
+    let classes = if limits.widest > 0 {
+        group.classes.len()
+    } else {
+        0
+    };
+    for class in 0..classes {
         search.fill(class);
         search.tell(class, &mut outcome);
     }
@@ -78,8 +110,8 @@ pub(super) fn pairs(board: &Board<'_>, group: &Group, near: &mut Neighbourhood) 
 }
 
 struct Outcome {
-    tight: Ranked<Pair>,
-    narrow: Ranked<Pair>,
+    tight: Ledger<Pair>,
+    narrow: Ledger<Pair>,
 }
 
 /// The first hits of one pair of classes; of a class with itself, those of one job.
@@ -107,8 +139,7 @@ enum Kind {
 struct Search<'a> {
     board: &'a Board<'a>,
     group: &'a Group,
-    tight: i64,
-    widest: i64,
+    limits: Limits,
     near: &'a mut Neighbourhood,
     row: Row,
 }
@@ -158,15 +189,23 @@ impl Search<'_> {
         let mut found = Vec::new();
         let lines = self.group.classes[class].lines.clone();
         for line in lines.clone() {
-            self.near
-                .ring
-                .neighbours(self.group, (line, lines.start), self.widest, &mut found);
+            self.near.ring.neighbours(
+                self.group,
+                (line, lines.start),
+                self.limits.widest,
+                &mut found,
+            );
             neighbours.extend(found.drain(..).map(|other| (line, other)));
         }
-        for (one, two) in &neighbours {
-            self.compare(*one, *two, Kind::Tight);
+        if self.limits.tight > 0 {
+            for (one, two) in &neighbours {
+                self.compare(*one, *two, Kind::Tight);
+            }
         }
         self.compare_at_changes(class);
+        if self.limits.widest == self.limits.tight {
+            return;
+        }
         for (one, two) in &neighbours {
             // A pair that is too close needs no advice on comfort.
             if self.row.cells[self.group.lines[*two].class].tight.is_none() {
@@ -178,8 +217,8 @@ impl Search<'_> {
     /// Compares a line of the present class with another in both orders, where their zones are steady.
     fn compare(&mut self, one: usize, two: usize, kind: Kind) {
         let below = match kind {
-            Kind::Tight => self.tight,
-            Kind::Narrow => self.widest,
+            Kind::Tight => self.limits.tight,
+            Kind::Narrow => self.limits.widest,
         };
         if self.group.lines[one].class != self.group.lines[two].class {
             self.compare_ordered(one, two, Reach::cross(below), kind);
@@ -218,12 +257,12 @@ impl Search<'_> {
         let until = self
             .row
             .settled_at(class)
-            .map_or(i64::MAX, |at| at.saturating_add(self.tight));
+            .map_or(i64::MAX, |at| at.saturating_add(self.limits.tight));
         let scope = Scope {
-            below: self.widest,
+            below: self.limits.widest,
             until,
         };
-        let (tight, row) = (self.tight, &mut self.row);
+        let (tight, row) = (self.limits.tight, &mut self.row);
         self.near
             .seams
             .near(self.group, class, scope, |hit, other| {
@@ -242,11 +281,12 @@ impl Search<'_> {
         self.tell_twins(class, outcome);
         for other in &self.row.touched {
             let cell = self.row.cells[*other];
-            let (told, hit) = match (cell.tight, cell.narrow) {
+            let (ledger, hit) = match (cell.tight, cell.narrow) {
                 (Some(hit), _) => (&mut outcome.tight, hit),
                 (None, Some(hit)) => (&mut outcome.narrow, hit),
                 (None, None) => continue,
             };
+            let told = ledger.of(self.group, [class, *other]);
             if *other == class {
                 for one in members {
                     told.push(self.pair(hit, *one, *one));
@@ -277,12 +317,7 @@ impl Search<'_> {
     /// Jobs with one timetable fire together from their first firing on.
     fn tell_twins(&self, class: usize, outcome: &mut Outcome) {
         let members = &self.group.classes[class].members;
-        let told = if self.tight > 0 {
-            &mut outcome.tight
-        } else {
-            &mut outcome.narrow
-        };
-        if members.len() < 2 || self.widest == 0 {
+        if members.len() < 2 {
             return;
         }
         let lines = self.group.classes[class].lines.clone();
@@ -291,6 +326,12 @@ impl Search<'_> {
         let Some((at, line)) = fires.min() else {
             return;
         };
+        let ledger = if self.limits.tight > 0 {
+            &mut outcome.tight
+        } else {
+            &mut outcome.narrow
+        };
+        let told = ledger.of(self.group, [class; 2]);
         if told.pass_over(members.len() * (members.len() - 1) / 2, |last| last.at < at)
             == Passed::Counted
         {

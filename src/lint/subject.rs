@@ -108,12 +108,23 @@ pub struct Prompt {
 /// The part of a prompt that another call can find in the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prefix {
-    /// Equal for equal texts that stay the same from slot to slot; `None` for one that changes with its variables.
-    pub identity: Option<Arc<str>>,
+    /// Which other prefixes are the same.
+    pub identity: Identity,
     /// Estimated tokens.
     pub tokens: u64,
     /// How long it is cached; `None` if it is not.
     pub cache: Option<CacheTtl>,
+}
+
+/// Which prefixes are the same, text by text.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Identity {
+    /// Equal prefixes are the same at every slot.
+    Steady(Arc<str>),
+    /// Equal prefixes may be the same at two slots, as with `{{ date }}`; prefixes that differ never are.
+    Loose(Arc<str>),
+    /// It is another at every slot, as with `{{ slot }}`.
+    Fleeting,
 }
 
 /// What is known of a model.
@@ -125,10 +136,21 @@ pub struct Model {
     pub known: Known,
     /// The last day on which it answers; `None` if no end is announced.
     pub ends_on: Option<NaiveDate>,
+    /// A current model of its family; `None` if there is none.
+    pub successor: Option<String>,
     /// A shorter prefix is not cached; `None` if unknown.
     pub min_cacheable_tokens: Option<u64>,
     /// What input costs; `None` if unknown.
     pub price: Option<InputPrice>,
+}
+
+impl Model {
+    /// Whether a prefix of so many tokens is long enough to be cached; it is if the least length is unknown.
+    #[must_use]
+    pub fn can_cache(&self, tokens: u64) -> bool {
+        self.min_cacheable_tokens
+            .is_none_or(|least| tokens >= least)
+    }
 }
 
 /// Whether a model is in the table.

@@ -1,57 +1,120 @@
 //! From what the rules found to findings that a person can read.
 
-use std::time::Duration;
+mod sentences;
 
-use super::board::{Board, Group, Line};
-use super::clock_change::{self, Change, Effect};
-use super::near::Reach;
-use super::never::{self, Never};
-use super::overrun::{self, Overrun, Reached};
-use super::peak::{self, PeakFiring};
-use super::ranked::{TOLD, Told};
-use super::regimes::instant;
+use std::collections::HashSet;
+
+use super::board::{Board, Group};
+use super::breaker::{self, Densest};
+use super::ranked::{Found, TOLD};
 use super::repair::Repairs;
 use super::ring::Neighbourhood;
-use super::spacing::{self, Pair};
+use super::spacing::{self, Limits};
 use super::year::Year;
-use super::{Finding, Other, Rule};
+use super::{Finding, Rule, Suggestion, clock_change, help, never, overrun, peak};
+
+/// To look for a legal time is to look at every line of the group. In a large
+/// group only the first are looked for: so many that they look at this many
+/// lines together.
+const SEARCHED_LINES: usize = 200_000;
+
+/// However large the group is, so many are looked for.
+const LEAST_SEARCHES: usize = 10;
+
+/// What the proof of one group comes to.
+#[derive(Debug)]
+pub(super) struct Telling {
+    /// The findings.
+    pub(super) findings: Vec<Finding>,
+    /// The subjects that accept a rule that found something in them, told or only counted.
+    pub(super) used: Vec<(usize, Rule)>,
+}
+
+/// What is found once and serves every group.
+#[derive(Debug)]
+pub(super) struct Shared<'a> {
+    /// Counts over the first year.
+    pub(super) year: Year<'a>,
+    /// How close together days lie.
+    pub(super) densest: Densest,
+}
 
 /// Everything that the rules find in one group.
 pub(super) fn findings<'a>(
     board: &'a Board<'a>,
     group: &'a Group,
-    year: &mut Year<'a>,
-) -> Vec<Finding> {
-    let longest = group
-        .classes
-        .iter()
-        .map(|class| class.worst_case)
-        .max()
-        .unwrap_or(0);
-    let gaps = [board.rules.min_gap, board.rules.comfortable_gap].map(super::seconds);
-    let mut near = Neighbourhood::new(board, group, longest.max(gaps[0]).max(gaps[1]));
-    let pairs = spacing::pairs(board, group, &mut near);
-    let overruns = overrun::overruns(board, group, &mut near);
-    let repairs = Repairs::new(board, group);
+    shared: &mut Shared<'a>,
+) -> Telling {
+    let is_on = |rule| board.rules.levels.severity(rule).is_some();
+    let runs = group.classes.iter().map(|class| class.worst_case);
+    let longest = runs.max().filter(|_| is_on(Rule::Overrun)).unwrap_or(0);
+    let limits = Limits::of(board.rules);
     let mut teller = Teller {
         board,
         group,
-        near,
-        year,
-        repairs,
-        findings: Vec::new(),
+        near: Neighbourhood::new(board, group, longest.max(limits.widest)),
+        year: &mut shared.year,
+        repairs: Repairs::new(board, group),
+        looked_for: HashSet::new(),
+        telling: Telling {
+            findings: Vec::new(),
+            used: Vec::new(),
+        },
     };
-    teller.tell(Rule::KeyGap, pairs.tight, Teller::pair);
-    teller.tell(Rule::ComfortableGap, pairs.narrow, Teller::pair);
-    teller.tell(Rule::PeakWindow, peak::firings(board, group), Teller::peak);
-    teller.tell(Rule::NeverFires, never::nevers(board, group), Teller::never);
-    teller.tell(
-        Rule::ClockChange,
-        clock_change::changes(board, group),
-        Teller::change,
+    let pairs = spacing::pairs(board, group, limits, &mut teller.near);
+    teller.tell(pairs.tight, Teller::pair);
+    teller.tell(pairs.narrow, Teller::pair);
+    if is_on(Rule::PeakWindow) {
+        teller.tell(peak::firings(board, group), Teller::peak);
+    }
+    if is_on(Rule::NeverFires) {
+        teller.tell(never::nevers(board, group), Teller::never);
+    }
+    if is_on(Rule::ClockChange) {
+        teller.tell(clock_change::changes(board, group), Teller::change);
+    }
+    if is_on(Rule::Overrun) {
+        let overruns = overrun::overruns(board, group, &mut teller.near);
+        teller.tell(overruns, Teller::overrun);
+    }
+    let mut telling = teller.telling;
+    if is_on(Rule::BreakerCannotOpen) {
+        let found = breaker::cannot_open(board, group, &mut shared.densest);
+        telling.findings.extend(found);
+    }
+    telling
+}
+
+/// Whether a job accepts what is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Nobody does.
+    Open,
+    /// A job does.
+    Accepted,
+}
+
+/// The last finding of a rule and group: how many more there are; `next` is the first of them.
+pub(super) fn closing(next: Finding, count: usize, standing: Standing) -> Finding {
+    let (more, accepted) = match standing {
+        Standing::Open => ("more", None),
+        Standing::Accepted => ("more accepted", Some("each by one of its jobs".to_owned())),
+    };
+    let message = format!(
+        "{count} {more} findings of {} in group `{}` are not listed, only the first {TOLD}",
+        next.rule, next.group
     );
-    teller.tell(Rule::Overrun, overruns, Teller::overrun);
-    teller.findings
+    Finding {
+        cron: None,
+        other: None,
+        gap: None,
+        per_year: None,
+        suggestion: None,
+        help: None,
+        message,
+        accepted,
+        ..next
+    }
 }
 
 struct Teller<'a, 'y> {
@@ -60,32 +123,52 @@ struct Teller<'a, 'y> {
     near: Neighbourhood,
     year: &'y mut Year<'a>,
     repairs: Repairs<'a>,
-    findings: Vec<Finding>,
+    /// The lines for which a suggestion was looked for.
+    looked_for: HashSet<usize>,
+    telling: Telling,
 }
 
 impl Teller<'_, '_> {
-    fn tell<T>(&mut self, rule: Rule, told: Told<T>, finding: fn(&mut Self, Rule, &T) -> Finding) {
-        for item in &told.first {
-            let finding = finding(self, rule, item);
-            self.findings.push(finding);
+    fn tell<T>(&mut self, found: Found<T>, finding: fn(&mut Self, Rule, &T) -> Finding) {
+        let Found {
+            rule,
+            open,
+            accepted,
+            used,
+        } = found;
+        for class in used {
+            let members = self.group.classes[class].members.iter();
+            let used = members.map(|subject| (*subject, rule));
+            self.telling.used.extend(used);
         }
-        if let Some((item, count)) = told.rest {
-            let next = finding(self, rule, &item);
-            let message = format!(
-                "{count} more findings of {rule} in group `{}` are not listed, only the first {TOLD}",
-                next.group
-            );
-            let rest = Finding {
-                cron: None,
-                other: None,
-                gap: None,
-                per_year: None,
-                suggestion: None,
-                help: None,
-                message,
-                ..next
-            };
-            self.findings.push(rest);
+        for (told, standing) in [(open, Standing::Open), (accepted, Standing::Accepted)] {
+            for item in &told.first {
+                let finding = finding(self, rule, item);
+                self.telling.findings.push(finding);
+            }
+            if let Some((item, count)) = told.rest {
+                let rest = closing(finding(self, rule, &item), count, standing);
+                self.telling.findings.push(rest);
+            }
+        }
+    }
+
+    /// The way out of a finding about a line: a suggestion, or words.
+    fn way_out(
+        &mut self,
+        line: usize,
+        words: impl FnOnce(&Self) -> String,
+    ) -> (Option<Suggestion>, Option<String>) {
+        let most = most_searches(self.group.lines.len());
+        if !self.looked_for.contains(&line) && self.looked_for.len() >= most {
+            let member = self.group.classes[self.group.lines[line].class].members[0];
+            let group = &self.board.subjects[member].group;
+            return (None, Some(help::mend_first(most, group)));
+        }
+        self.looked_for.insert(line);
+        match self.repairs.suggest(line) {
+            Some(suggestion) => (Some(suggestion), None),
+            None => (None, Some(words(self))),
         }
     }
 
@@ -109,148 +192,17 @@ impl Teller<'_, '_> {
         }
     }
 
-    fn pair(&mut self, rule: Rule, pair: &Pair) -> Finding {
-        let board = self.board;
-        let one = &board.subjects[pair.later.subject];
-        let two = &board.subjects[pair.earlier.subject];
-        let own = pair.later.subject == pair.earlier.subject;
-        let wanted = if rule == Rule::KeyGap {
-            board.rules.min_gap
-        } else {
-            board.rules.comfortable_gap
-        };
-        let distance = match (own, pair.gap) {
-            (true, gap) => format!(
-                "`{}` fires {} after its own last firing",
-                one.job,
-                human(gap)
-            ),
-            (false, 0) => format!("`{}` and `{}` fire at one instant", two.job, one.job),
-            (false, gap) => format!("`{}` fires {} after `{}`", one.job, human(gap), two.job),
-        };
-        let need = if rule == Rule::KeyGap {
-            "needs at least"
-        } else {
-            "is comfortable with"
-        };
-        let message = format!(
-            "{distance}; group `{}` {need} {} between firings",
-            one.group,
-            human(super::seconds(wanted))
-        );
-        let lines =
-            |firing: spacing::Firing| self.group.lines_of(self.group.lines[firing.line].class);
-        let below = super::seconds(wanted);
-        let per_year = if own {
-            self.year.own_pairs(lines(pair.later), Reach::own(below))
-        } else {
-            self.year
-                .cross_pairs(lines(pair.later), lines(pair.earlier), Reach::cross(below))
-        };
-        Finding {
-            at: Some(instant(pair.at)),
-            other: Some(Other {
-                job: two.job.clone(),
-                cron: self.group.lines[pair.earlier.line].cron,
-                at: instant(pair.at - pair.gap),
-            }),
-            gap: Some(Duration::from_secs(pair.gap.unsigned_abs())),
-            per_year: Some(per_year),
-            suggestion: if rule == Rule::KeyGap {
-                self.repairs.suggest(pair.later.line)
-            } else {
-                None
-            },
-            ..self.about(rule, pair.later.subject, pair.later.line, message)
-        }
+    /// The text of a line as its job writes it.
+    fn text(&self, line: usize) -> &str {
+        let line = &self.group.lines[line];
+        let member = self.group.classes[line.class].members[0];
+        self.board.subjects[member].timetable.exprs()[line.cron].text()
     }
+}
 
-    fn peak(&mut self, rule: Rule, firing: &PeakFiring) -> Finding {
-        let subject = &self.board.subjects[firing.subject];
-        let at = instant(firing.at);
-        let peaks = &self.board.rules.peaks;
-        let window = peaks.containing(at).map(|window| format!(" {window}"));
-        let message = format!(
-            "`{}` fires in the peak window{} of {}",
-            subject.job,
-            window.unwrap_or_default(),
-            peaks.zone().name()
-        );
-        let lines = self.group.lines_of(self.group.lines[firing.line].class);
-        Finding {
-            at: Some(at),
-            per_year: Some(self.year.peaks(lines)),
-            suggestion: self.repairs.suggest(firing.line),
-            ..self.about(rule, firing.subject, firing.line, message)
-        }
-    }
-
-    fn never(&mut self, rule: Rule, never: &Never) -> Finding {
-        let subject = &self.board.subjects[never.subject];
-        let text = subject.timetable.exprs()[self.group.lines[never.line].cron].text();
-        let message = format!(
-            "`{text}` of `{}` matches no date of the calendar; it never fires",
-            subject.job
-        );
-        self.about(rule, never.subject, never.line, message)
-    }
-
-    fn change(&mut self, rule: Rule, change: &Change) -> Finding {
-        let subject = &self.board.subjects[change.subject];
-        let (job, zone) = (&subject.job, subject.timetable.zone().name());
-        let message = match change.effect {
-            Effect::Moved => format!(
-                "a clock change in {zone} skips a fire time of `{job}`; it fires at the first valid moment after it"
-            ),
-            Effect::Skipped => format!(
-                "a clock change in {zone} skips a fire time of `{job}`; it does not fire then"
-            ),
-            Effect::Repeated => {
-                format!("a clock change in {zone} repeats a fire time of `{job}`; it fires again")
-            }
-        };
-        let lines = self.group.lines_of(self.group.lines[change.line].class);
-        Finding {
-            at: Some(instant(change.at)),
-            per_year: Some(clock_change::count_year(self.board, lines)),
-            ..self.about(rule, change.subject, change.line, message)
-        }
-    }
-
-    fn overrun(&mut self, rule: Rule, overrun: &Overrun) -> Finding {
-        let subject = &self.board.subjects[overrun.subject];
-        let class = self.group.lines[overrun.line].class;
-        let worst = self.group.classes[class].worst_case;
-        let reached = match overrun.reached {
-            Reached::Slot { at, line } => {
-                let next = &self.group.classes[self.group.lines[line].class].members;
-                let next = next
-                    .first()
-                    .map_or("", |first| self.board.subjects[*first].job.as_str());
-                format!(
-                    "the slot of `{next}` comes {} after it starts",
-                    human(at - overrun.at)
-                )
-            }
-            Reached::Window => "a peak window starts before that".to_owned(),
-        };
-        let message = format!(
-            "a run of `{}` may take {}, and {reached}",
-            subject.job,
-            human(worst)
-        );
-        let near = overrun::reachable(self.group, class, &mut self.near);
-        let near: Vec<&Line> = near
-            .into_iter()
-            .map(|line| &self.group.lines[line])
-            .collect();
-        let per_year = self.year.overruns(self.group.lines_of(class), &near, worst);
-        Finding {
-            at: Some(instant(overrun.at)),
-            per_year: Some(per_year),
-            ..self.about(rule, overrun.subject, overrun.line, message)
-        }
-    }
+/// For how many lines of a group of so many a legal time is looked for.
+fn most_searches(lines: usize) -> usize {
+    (SEARCHED_LINES / lines.max(1)).max(LEAST_SEARCHES)
 }
 
 /// The order of findings: errors first, then in time, then by name; a count of
@@ -269,7 +221,7 @@ pub(super) fn order(finding: &Finding) -> impl Ord + use<'_> {
 }
 
 /// A span of time in its largest units: `45 min`, `1 h 30 min`, `90 s`.
-fn human(seconds: i64) -> String {
+pub(super) fn human(seconds: i64) -> String {
     let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     match (hours, minutes, rest) {
         (0, 0, _) => format!("{seconds} s"),
@@ -283,7 +235,16 @@ fn human(seconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::human;
+    use super::{human, most_searches};
+
+    #[test]
+    fn searches_are_bounded_by_the_lines_that_they_look_at() {
+        let most: Vec<usize> = [0, 20, 2_000, 5_000, 20_000, 1_000_000]
+            .into_iter()
+            .map(most_searches)
+            .collect();
+        assert_eq!(most, [200_000, 10_000, 100, 40, 10, 10]);
+    }
 
     #[test]
     fn spans_are_told_in_their_largest_units() {

@@ -6,6 +6,7 @@
 //! to instants, because croner's own mapping drops or doubles lists around
 //! clock changes.
 
+mod advice;
 mod days;
 mod field;
 mod layout;
@@ -22,6 +23,9 @@ use chrono::NaiveDate;
 
 use days::DayRule;
 use field::{Field, Parsed};
+
+/// Bytes of the longest expression: a list of every value of every field takes a third of it.
+const MAX_BYTES: usize = 1_000;
 
 /// A checked expression of five fields, Vixie meaning.
 ///
@@ -61,6 +65,11 @@ impl CronExpr {
     /// The first mistake from the left, with its place: another number of fields, a value out of its range, an unknown
     /// name, a reversed range, a step longer than its field, an empty item of a list.
     pub fn parse(text: &str) -> Result<Self, CronError> {
+        if text.len() > MAX_BYTES {
+            let message = format!("an expression of {} bytes, at most {MAX_BYTES}", text.len());
+            return Err(CronError::new(0..text.len(), message)
+                .help("write ranges and steps, such as `0-30` and `*/5`, or several expressions"));
+        }
         match layout::nickname(text)? {
             Some(expansion) => Self::parse_fields(text, expansion),
             None => Self::parse_fields(text, text),
@@ -95,6 +104,27 @@ impl CronExpr {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Minute, hour, day of month, month and day of week as written; `None` for a nickname.
+    ///
+    /// ```
+    /// use offpeak::schedule::CronExpr;
+    ///
+    /// let expr = CronExpr::parse("*/7 5  1,15 * mon").unwrap();
+    /// assert_eq!(expr.fields(), Some(["*/7", "5", "1,15", "*", "mon"]));
+    /// assert_eq!(CronExpr::parse("@daily").unwrap().fields(), None);
+    /// ```
+    #[must_use]
+    pub fn fields(&self) -> Option<[&str; 5]> {
+        let spans = layout::five_fields(&self.text).ok()?;
+        Some(spans.map(|span| &self.text[span]))
+    }
+
+    /// Whether the month field names a month, counted from 1; no other number is named.
+    #[must_use]
+    pub fn names_month(&self, month: u32) -> bool {
+        (1..=12).contains(&month) && self.days.names_month(month - 1)
     }
 
     /// Minutes of the day (0 to 1439), ascending, at which it fires on a day that matches; at least one.

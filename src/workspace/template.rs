@@ -8,6 +8,7 @@ use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
 use super::error::WorkspaceError;
 use crate::job::JobId;
 use crate::schedule::Zone;
+use crate::tag;
 
 /// Instructions, and blocks of about 64 bytes of text, that one rendering may
 /// use: room for 64 MB, twice what a request may hold, and a fraction of a second.
@@ -80,6 +81,13 @@ pub(super) fn render(
     source: &str,
     variables: &Variables,
 ) -> Result<String, WorkspaceError> {
+    if let Some(excess) = tag::excess(source) {
+        return Err(WorkspaceError::Template {
+            place: place.to_owned(),
+            line: source[..excess.span().start].matches('\n').count() + 1,
+            message: excess.to_string(),
+        });
+    }
     let mut environment = Environment::empty();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_fuel(Some(FUEL));
@@ -210,6 +218,17 @@ mod tests {
         assert_eq!(
             failure(&doubling, &[]),
             "prompt.md:1: the template does too much work or makes too long a text"
+        );
+    }
+
+    #[test]
+    fn a_tag_that_would_overflow_the_stack_is_refused() {
+        // The file may have changed since it was checked; the daemon must outlive it.
+        let text = format!("one\n{{{{ date{} }}}}", ".a".repeat(100_000));
+        let error = render("prompt.md", &text, &variables(&[("date", "x")])).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "prompt.md:2: a tag holds more than 300 words and signs"
         );
     }
 

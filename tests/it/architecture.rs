@@ -68,6 +68,7 @@ fn what_users_read_uses_the_words_of_the_glossary() {
         "README.md",
         "ARCHITECTURE.md",
         "CHANGELOG.md",
+        "docs/rules.md",
         "src/config/defaults.yaml",
     ] {
         let text = fs::read_to_string(root().join(file)).expect(file);

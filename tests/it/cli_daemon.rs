@@ -226,3 +226,78 @@ fn a_missing_key_of_a_disabled_job_stops_nobody() {
     log.signal("TERM");
     assert_eq!(log.code(), 0);
 }
+
+/// Two groups whose keys hold one secret, with this severity of `same-secret` if any.
+fn sharing(severity: &str) -> Scenario {
+    let settings = format!(
+        "rules: {{ peaks: {{ windows: [] }}, severity: {{ {severity} }} }}\n\
+         keys: {{ main: {{ env: ANTHROPIC_API_KEY }}, spare: {{ env: SPARE_KEY, group: night }} }}\n"
+    );
+    quiet()
+        .file("offpeak.yaml", &settings)
+        .env("SPARE_KEY", "test-key-1234")
+}
+
+const SHARED: &str =
+    "same-secret: key `main` of group `main` and key `spare` of group `night` hold the same secret";
+const ONE_GROUP: &str =
+    "the provider counts both groups as one; give both keys one `group` in offpeak.yaml";
+
+#[test]
+fn two_groups_with_one_secret_are_a_warning_without_the_secret() {
+    let scenario = sharing("");
+    let mut log = Log::start(&scenario, &["daemon"]);
+    let warning = log.until(ONE_GROUP);
+    assert_eq!(warning["level"], "WARN");
+    assert_eq!(warning["finding"], SHARED);
+    assert!(!warning.to_string().contains("test-key-1234"));
+    log.until("plan stands");
+    log.signal("TERM");
+    assert_eq!(log.code(), 0);
+}
+
+#[test]
+fn one_secret_in_two_groups_is_refused_where_the_settings_say_so() {
+    let scenario = sharing("same-secret: error");
+    let done = scenario.run(&["daemon"]).exits(1);
+    assert!(!done.stderr.contains("test-key-1234"));
+    done.complains(SHARED)
+        .complains("give both keys one `group` in offpeak.yaml, or start with --allow-unsafe");
+    let mut log = Log::start(&scenario, &["daemon", "--allow-unsafe"]);
+    assert_eq!(log.until(ONE_GROUP)["finding"], SHARED);
+    log.until("plan stands");
+    log.signal("TERM");
+    assert_eq!(log.code(), 0);
+}
+
+#[test]
+fn one_secret_in_two_groups_is_no_matter_where_the_settings_say_so() {
+    let scenario = sharing("same-secret: off");
+    let mut log = Log::start(&scenario, &["daemon"]);
+    let mut seen = String::new();
+    while !seen.contains("plan stands") {
+        assert!(log.lines.read_line(&mut seen).unwrap() > 0, "{seen}");
+    }
+    assert!(!seen.contains("same-secret"), "{seen}");
+    log.signal("TERM");
+    assert_eq!(log.code(), 0);
+}
+
+#[test]
+fn a_reload_that_brings_one_secret_to_two_groups_keeps_the_old_plan() {
+    let scenario = sharing("same-secret: error");
+    let apart = format!("{SETTINGS}keys: {{ main: {{ env: ANTHROPIC_API_KEY }} }}\n");
+    let shared = scenario.read("offpeak.yaml");
+    scenario.write("offpeak.yaml", apart);
+    let mut log = Log::start(&scenario, &["daemon"]);
+    log.until("plan stands");
+    scenario.write("offpeak.yaml", shared);
+    log.signal("HUP");
+    let refusal = log.until("the old plan stands: the new files cannot be used");
+    assert!(
+        refusal["findings"].as_str().unwrap().contains(SHARED),
+        "{refusal}"
+    );
+    log.signal("TERM");
+    assert_eq!(log.code(), 0);
+}

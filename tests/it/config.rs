@@ -56,7 +56,7 @@ fn wrong_settings(text: &str) -> Vec<String> {
 }
 
 /// Everything wrong with some files: `place: rule: message; help`.
-fn wrong(files: &[(&str, &str)]) -> Vec<String> {
+pub fn wrong(files: &[(&str, &str)]) -> Vec<String> {
     let folder = Folder::new(files);
     let reading = folder.read();
     let unreadable = reading.unreadable.iter().map(ToString::to_string);

@@ -1,8 +1,10 @@
 //! The linter against a walk over every firing.
 
+mod agenda;
 mod brute;
-mod random;
+pub(crate) mod random;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -13,6 +15,9 @@ use offpeak::schedule::{CronExpr, PeakWindow, PeakWindows, Timetable, Zones};
 use random::{Chance, ZONES};
 
 const FROM: &str = "2026-12-01T00:00:00Z";
+
+/// A cron form: its name, and whether a text is of it.
+type Form = (&'static str, fn(&str) -> bool);
 
 fn from() -> DateTime<Utc> {
     FROM.parse().unwrap()
@@ -122,6 +127,44 @@ fn findings_are_those_of_a_walk_over_every_firing_of_three_years() {
 #[ignore = "minutes long; run it with --ignored --release after a change of the linter"]
 fn findings_are_those_of_a_walk_over_every_firing_of_the_horizon() {
     compare_random_sets(10_000..12_000, 29);
+}
+
+#[test]
+fn random_sets_hold_every_cron_form_in_every_zone() {
+    let zones = Zones::bundled();
+    let (mut texts, mut used, mut lists) = (Vec::new(), BTreeSet::new(), 0);
+    for seed in 0..45 {
+        let mut chance = Chance::new(seed);
+        random::rules(&mut chance, &zones);
+        for subject in random::subjects(&mut chance, &zones) {
+            used.insert(subject.timetable.zone().name().to_owned());
+            let exprs = subject.timetable.exprs();
+            lists += usize::from(exprs.len() > 1);
+            texts.extend(exprs.iter().map(|expr| expr.text().to_owned()));
+        }
+    }
+    assert_eq!(used.len(), ZONES.len());
+    assert!(lists > 10, "only {lists} jobs of several expressions");
+    let field = |text: &str, n: usize| text.split(' ').nth(n).unwrap_or("*").to_owned();
+    let forms: [Form; 9] = [
+        ("last day", |text| text.contains("L ")),
+        ("last weekday", |text| text.ends_with('L')),
+        ("nearest working day", |text| text.contains('W')),
+        ("nth weekday", |text| text.contains('#')),
+        ("list", |text| text.contains(',')),
+        ("step", |text| text.contains("*/")),
+        ("range with a step", |text| text.contains("-59/")),
+        ("name", |text| text.contains("mon") || text.contains("Oct")),
+        ("nickname", |text| text.starts_with('@')),
+    ];
+    for (form, is_of) in forms {
+        let count = texts.iter().filter(|text| is_of(text)).count();
+        assert!(count > 2, "{form}: only {count}");
+    }
+    let either = texts
+        .iter()
+        .filter(|text| field(text, 2) != "*" && field(text, 4) != "*");
+    assert!(either.count() > 10);
 }
 
 #[test]

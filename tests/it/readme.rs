@@ -9,7 +9,7 @@ fn readme() -> String {
 }
 
 /// The fenced blocks of a language.
-fn blocks(text: &str, language: &str) -> Vec<String> {
+pub fn blocks(text: &str, language: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut open: Option<(bool, String)> = None;
     for line in text.lines() {
@@ -40,6 +40,7 @@ fn commands(block: &str) -> Vec<(String, String)> {
 #[test]
 fn the_commands_print_what_the_readme_shows() {
     let scenario = Scenario::new()
+        .env("LANG", "C.UTF-8")
         .file("collision/jobs/legal-audit.yaml", &job("0 16 1 1,4,7,10 *"))
         .file("collision/jobs/seo-audit.yaml", &job("10 16 * * mon"));
     let mut shown = 0;
@@ -75,6 +76,13 @@ fn the_yaml_of_the_readme_passes() {
         .file("jobs/prompts/house-style.md", "Be brief.")
         .file("jobs/prompts/digest.md", "{{ date }} {{ log }} {{ notes }}");
     scenario.run(&["validate", "--from", "2026-12-01"]).exits(0);
+    Scenario::new()
+        .job("other", "0 5 * * *")
+        .file("offpeak.yaml", &yaml[2])
+        .file("jobs/staging.yaml", &yaml[3])
+        .run(&["validate", "--from", "2026-12-01"])
+        .exits(0)
+        .says("accepted: a staging key of its own soon");
 }
 
 #[test]

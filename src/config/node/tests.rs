@@ -98,48 +98,195 @@ fn repeated_keys_are_kept_and_merge_keys_expanded() {
 }
 
 #[test]
-fn an_unquoted_cron_expression_is_explained() {
-    for (text, place) in [
-        ("cron: */5 * * * *\n", "a.yaml:1:7 `*/5 * * * *`"),
-        ("cron: * 5 * * *\n", "a.yaml:1:7 `* 5 * * *`"),
-        ("a: 1\ncron: @daily # x\n", "a.yaml:2:7 `@daily`"),
-        ("cron: [*/5 * * * *, x]\n", "a.yaml:1:8 `*/5 * * * *`"),
-        ("cron:\n  - * * * * *\n", "a.yaml:2:5 `* * * * *`"),
+fn an_unquoted_cron_expression_is_written_with_its_quotes() {
+    for (text, place, sign, help) in [
+        (
+            "cron: */5 * * * *\n",
+            "1:7 `*/5 * * * *`",
+            '*',
+            "`cron: \"*/5 * * * *\"`",
+        ),
+        (
+            "cron: * 5,6 * * *\n",
+            "1:7 `* 5,6 * * *`",
+            '*',
+            "`cron: \"* 5,6 * * *\"`",
+        ),
+        (
+            "a: 1\ncron: @daily # x\n",
+            "2:7 `@daily`",
+            '@',
+            "`cron: \"@daily\"`",
+        ),
+        (
+            "cron: [*/5 * * * *, x]\n",
+            "1:8 `*/5 * * * *`",
+            '*',
+            "`\"*/5 * * * *\"`",
+        ),
+        (
+            "cron:\n  - * * * * *\n",
+            "2:5 `* * * * *`",
+            '*',
+            "`- \"* * * * *\"`",
+        ),
     ] {
-        let (message, help) = error(text);
+        let (message, said) = error(text);
         assert_eq!(
             message,
             format!(
-                "{place}: this is no YAML: a value cannot begin with `*` or `@` without quotes"
+                "a.yaml:{place}: this is no YAML: a value cannot begin with `{sign}` without quotes"
             )
         );
+        assert_eq!(said, Some(format!("put it in quotes: {help}")), "{text}");
+    }
+}
+
+/// A broken text; where it breaks, what is found, and what to write.
+const BROKEN: &[(&str, &str, &str, &str)] = &[
+    (
+        "a: \"x\n",
+        "1:4 `\"`",
+        "the quote that opens here is never closed",
+        "write the same quote again where the text ends",
+    ),
+    (
+        "a: { b: c\n",
+        "1:4 `{`",
+        "the bracket that opens here is never closed",
+        "close it, or write one field a line without brackets",
+    ),
+    (
+        "a: [b}\n",
+        "1:4 `[`",
+        "the bracket that opens here is closed by one of another kind",
+        "close `{` with `}` and `[` with `]`",
+    ),
+    (
+        "a: ]\n",
+        "1:4 `]`",
+        "a bracket closes here that was never opened",
+        "take it away, or put the text in quotes",
+    ),
+    (
+        "a: b: c\n",
+        "1:5 `:`",
+        "a `:` stands within a value",
+        "put the value in quotes: `a: \"b: c\"`; a map in one line stands in braces: `{ text: hello }`",
+    ),
+    (
+        "a: b\ncron\n",
+        "2:1 `c`",
+        "a field's name lacks its `:`",
+        "write `name: value`, with a blank after the colon",
+    ),
+    (
+        "a: \"b\"\n  c: d\n",
+        "2:3 `c`",
+        "this line does not begin where the fields around it begin",
+        "begin all fields of a map in one column; put a text that goes on over several lines in quotes",
+    ),
+    (
+        "a:\n\tc: d\n",
+        "2:1 `\t`",
+        "a tab stands where blanks belong",
+        "indent with blanks: two for each level",
+    ),
+    (
+        "a: \"b\" c\n",
+        "1:8 `c`",
+        "something follows the closing quote",
+        "put the whole text in one pair of quotes",
+    ),
+    (
+        "a: \"b\\q\"\n",
+        "1:4 `\"`",
+        "the `\\` in this text begins no escape",
+        "write `\\\\` for a backslash, or put the text in single quotes",
+    ),
+    (
+        "a: b\0\n",
+        "1:5 `\0`",
+        "the character U+0000 cannot stand here",
+        "take it away, or put the text in quotes",
+    ),
+    (
+        "a: *nope\n",
+        "1:4 `*`",
+        "no anchor of this name stands before it",
+        "define the anchor first, as in `&name`, or put the text in quotes",
+    ),
+    (
+        "a: &x [*x]\n",
+        "1:8 `*x`",
+        "this alias stands within its own anchor",
+        "write the value out",
+    ),
+    (
+        "<<: 3\n",
+        "1:5 `3`",
+        "`<<` takes a map or a list of maps",
+        "name an anchor of a map: `<<: *name`",
+    ),
+    (
+        "%x\na: b\n",
+        "2:1 `a`",
+        "a line that begins with `%` is no part of a job",
+        "take it away, or put the text in quotes",
+    ),
+    (
+        "a: - b\n",
+        "1:4 `-`",
+        "a `-` cannot stand here",
+        "begin each item of a list on a line of its own, or put the text in quotes",
+    ),
+];
+
+#[test]
+fn broken_texts_say_where_they_break_and_what_to_write() {
+    for (text, place, found, help) in BROKEN {
+        let (message, said) = error(text);
         assert_eq!(
-            help.as_deref(),
-            Some("put the cron expression in quotes"),
+            message,
+            format!("a.yaml:{place}: this is no YAML: {found}"),
             "{text}"
         );
+        assert_eq!(said.as_deref(), Some(*help), "{text}");
     }
 }
 
 #[test]
-fn other_broken_texts_say_where_they_break() {
+fn a_second_document_is_marked_at_its_dashes() {
+    let (message, help) = error("a: 1\n--- # next\n\nb: 2\n");
     assert_eq!(
-        error("a: \"x\n").0,
-        "a.yaml:1:4 `\"`: this is no YAML: unclosed quote"
+        message,
+        "a.yaml:2:1 `---`: this is no single YAML document: a second one begins here"
     );
-    assert_eq!(
-        error("a: b: c\n").0,
-        "a.yaml:1:5 `:`: this is no YAML: mapping values are not allowed in this context"
-    );
-    assert_eq!(
-        error("a: *nope\n").0,
-        "a.yaml:1:4 `*`: this is no YAML: alias references unknown anchor"
-    );
-    let (message, help) = error("a: 1\n---\nb: 2\n");
-    assert!(message.starts_with("a.yaml:3:1 `"), "{message}");
     assert_eq!(
         help.as_deref(),
         Some("put each job in a file of its own, or all of them under `jobs:`")
+    );
+}
+
+#[test]
+fn one_anchor_may_serve_a_hundred_jobs() {
+    // The parser took more than ten aliases of an anchor for an attack.
+    let text = format!("a: &a x\nb: [{}]\n", "*a, ".repeat(500));
+    assert_eq!(scalars(&tree(&text)).len(), 503);
+}
+
+#[test]
+fn an_alias_of_a_large_text_is_not_unfolded_without_end() {
+    // Each alias is a copy: fifteen thousand of them would have been a hundred gigabytes.
+    let text = format!(
+        "a: &a {}\nb: [{}]\n",
+        "x".repeat(1 << 20),
+        "*a, ".repeat(100)
+    );
+    let found = error(&text).0;
+    assert!(
+        found.contains("unfold to more than 20000 values"),
+        "{found}"
     );
 }
 
@@ -164,7 +311,11 @@ fn nothing_a_file_holds_costs_much() {
 fn a_file_of_too_many_nodes_is_refused() {
     assert!(parse_within(&source(&"- x\n".repeat(99)), 100).is_ok());
     let error = parse_within(&source(&"- x\n".repeat(100)), 100).unwrap_err();
-    assert!(error.message.contains("nodes"), "{}", error.message);
+    assert!(
+        error.message.contains("keys and values"),
+        "{}",
+        error.message
+    );
 }
 
 proptest! {

@@ -151,6 +151,6 @@ fn an_error_says_what_was_found_and_what_was_expected() {
     let error = BudgetPolicy::new(5, SECOND * 90_000).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`per`: 90000s is outside 0s (excluded) to 24h"
+        "`per`: 25h is outside 0s (excluded) to 24h"
     );
 }

@@ -81,6 +81,11 @@ impl DayRule {
         self.days_of(date.month0(), month) >> date.day0() & 1 == 1
     }
 
+    /// Whether a month, counted from 0, is named.
+    pub(super) const fn names_month(&self, month0: u32) -> bool {
+        self.months >> month0 & 1 == 1
+    }
+
     /// The first epoch day in `first..=last` that matches. Walks months, not days.
     pub(super) fn first_in(&self, first: i32, last: i32) -> Option<i32> {
         let start = NaiveDate::from_epoch_days(first)?;
@@ -115,7 +120,7 @@ impl DayRule {
     }
 
     fn days_of(&self, month0: u32, month: Month) -> u32 {
-        if self.months >> month0 & 1 == 0 {
+        if !self.names_month(month0) {
             return 0;
         }
         self.shapes[(month.length - 28) as usize][month.first_weekday as usize]

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::CronError;
+use super::field::Field;
+use super::{CronError, advice};
 
 const NICKNAMES: [(&str, &str); 7] = [
     ("@yearly", "0 0 1 1 *"),
@@ -41,6 +42,15 @@ pub(super) fn nickname(text: &str) -> Result<Option<&'static str>, CronError> {
             CronError::new(span, format!("`{word}` is an interval, not a fire time")).help(help),
         );
     }
+    let first = word.split(is_blank).next().unwrap_or_default();
+    if NICKNAMES
+        .iter()
+        .any(|(name, _)| name.eq_ignore_ascii_case(first))
+    {
+        let rest = span.start + first.len()..span.end;
+        return Err(CronError::new(rest, format!("`{first}` stands alone"))
+            .help(format!("write `{first}`, or five fields: {FIELDS}")));
+    }
     let error = CronError::new(span, format!("unknown nickname `{word}`"));
     Err(match near(&lower) {
         Some(name) => error.help(format!("did you mean `{name}`?")),
@@ -50,6 +60,10 @@ pub(super) fn nickname(text: &str) -> Result<Option<&'static str>, CronError> {
 
 /// The nickname that was meant, by the rule of every other name: one slip in three letters at most.
 fn near(word: &str) -> Option<&'static str> {
+    // The longest nickname has nine letters.
+    if word.len() > 16 {
+        return None;
+    }
     let names = NICKNAMES.iter().map(|(name, _)| *name);
     let (distance, name) = names
         .map(|name| (strsim::damerau_levenshtein(name, word), name))
@@ -118,29 +132,102 @@ fn wrong_count(text: &str, spans: &[Range<usize>]) -> CronError {
         let help = format!("write `{joined}` without blanks");
         return CronError::new(spans[first].end..spans[last].start, message).help(help);
     }
-    if count < 5 {
-        return CronError::new(whole, format!("{said}, expected five"))
-            .help(format!("write {FIELDS}"));
-    }
+    let fields: Vec<&str> = spans.iter().map(|span| &text[span.clone()]).collect();
     match (count, spans) {
-        (6, [.., last]) if is_year(&text[last.clone()]) => {
-            CronError::new(last.clone(), "six fields: years are not supported")
-                .help("drop the last")
-        }
+        (6, [.., last]) if is_year(fields[5]) => CronError::new(
+            last.clone(),
+            "six fields: years are not supported; drop the last",
+        )
+        .help(format!("write `{}`", without_marks(&fields[..5]))),
         (6, [first, ..]) => CronError::new(
             first.clone(),
             "six fields: leading seconds are not supported; drop the first",
         )
-        .help(format!("write `{}`", &text[spans[1].start..whole.end])),
-        (7, [_, second, .., sixth, _]) => CronError::new(
+        .help(format!("write `{}`", without_marks(&fields[1..]))),
+        (7, _) => CronError::new(
             whole,
             "seven fields: neither seconds nor years are supported; drop the first and the last",
         )
-        .help(format!("write `{}`", &text[second.start..sixth.end])),
-        _ => {
-            CronError::new(whole, format!("{said}, expected five")).help(format!("write {FIELDS}"))
+        .help(format!("write `{}`", without_marks(&fields[1..6]))),
+        _ => CronError::new(whole, format!("{said}, expected five")).help(too_few(&fields)),
+    }
+}
+
+/// Fields as cron writes them: Quartz has a `?` for a day field that does not count.
+fn without_marks(fields: &[&str]) -> String {
+    let fields: Vec<&str> = fields
+        .iter()
+        .map(|field| if *field == "?" { "*" } else { field })
+        .collect();
+    fields.join(" ")
+}
+
+/// Which field is missing, where that can be known; else what the five are.
+fn too_few(fields: &[&str]) -> String {
+    let is_number = |field: &str| field.bytes().all(|byte| byte.is_ascii_digit());
+    let reads = |kind: Field, field: &str| kind.parse(field, 0).is_ok();
+    match fields {
+        [time] => {
+            if let Some((hour, minute)) = advice::clock_time(time) {
+                return format!("for {hour:02}:{minute:02} each day write `{minute} {hour} * * *`");
+            }
+        }
+        [hour, "*", "*", "*"] if is_number(hour) && reads(Field::Hour, hour) => {
+            return format!(
+                "a field is missing: `0 {hour} * * *` is once a day, `{hour} * * * *` once an hour"
+            );
+        }
+        [minute, hour, "*", "*"]
+            if is_number(minute)
+                && reads(Field::Minute, minute)
+                && is_number(hour)
+                && reads(Field::Hour, hour) =>
+        {
+            return format!("the day of week is missing: write `{minute} {hour} * * *`");
+        }
+        [_, _, _, _] => {
+            if let Some((name, text)) = only_completion(fields) {
+                return format!("the {name} is missing: write `{text}`");
+            }
+        }
+        _ => {}
+    }
+    format!("write five fields: {FIELDS}, such as `0 5 * * *`")
+}
+
+/// The one place where a `*` more makes an expression of four fields, and its name; `None` if there are several.
+fn only_completion(fields: &[&str]) -> Option<(&'static str, String)> {
+    const ALL: [Field; 5] = [
+        Field::Minute,
+        Field::Hour,
+        Field::DayOfMonth,
+        Field::Month,
+        Field::DayOfWeek,
+    ];
+    // Two numbers at the start are a time of day.
+    let is_number = |field: &&str| field.bytes().all(|byte| byte.is_ascii_digit());
+    let from = if fields.iter().take(2).all(is_number) {
+        2
+    } else {
+        0
+    };
+    let mut found: Option<(&'static str, String)> = None;
+    for (at, field) in ALL.iter().enumerate().skip(from) {
+        let mut all = fields.to_vec();
+        all.insert(at, "*");
+        let text = all.join(" ");
+        let reads = ALL
+            .iter()
+            .zip(&all)
+            .all(|(field, text)| field.parse(text, 0).is_ok());
+        match &found {
+            _ if !reads => {}
+            Some((_, known)) if *known == text => {}
+            Some(_) => return None,
+            None => found = Some((field.name(), text)),
         }
     }
+    found
 }
 
 fn count_in_words(count: usize) -> String {
@@ -175,8 +262,11 @@ fn is_continuation(word: &str) -> bool {
     word.starts_with([',', '-']) || (word.starts_with('/') && digit_follows)
 }
 
-/// Whether a further field looks like the command of a crontab line.
+/// Whether a further field looks like the command of a crontab line; `MON-FRI` is a weekday.
 fn is_command(word: &str) -> bool {
+    if Field::DayOfWeek.parse(word, 0).is_ok() {
+        return false;
+    }
     word.starts_with(['/', '.', '~', '$'])
         || word.chars().filter(char::is_ascii_alphabetic).count() > 3
 }

@@ -331,105 +331,221 @@ fn the_place_is_that_of_the_item_and_not_of_an_equal_one() {
     assert_eq!(refusal(" \t0   2,3,27 * * *").span, 10..12);
 }
 
+/// Text, help.
+const WAYS_OUT: &[(&str, &str)] = &[
+    ("0 22-2 * * *", "write `22-23,0-2`"),
+    ("0 23-0 * * *", "write `23,0`"),
+    ("0 0 * * fri-mon", "write `5-6,0-1`"),
+    ("0 0 * * 5-0", "write `5-7`"),
+    ("0 0 * * 7-2", "write `0-2`"),
+    ("5/10 * * * *", "write `5-59/10`, or `5` alone"),
+    ("/10 * * * *", "write `*/10`"),
+    ("0 2 * * tuesday", "names have three letters: write `tue`"),
+    ("0 *,5 * * *", "write `*` alone"),
+    ("0,,30 * * * *", "remove the extra comma"),
+    (
+        "0 24 * * *",
+        "hours run from 0 to 23, and 0 is midnight: write `0` for 24 and `1` for 25",
+    ),
+    ("0 27 * * *", "hours run from 0, which is midnight, to 23"),
+    (
+        "60 5 * * *",
+        "minutes run from 0 to 59: write `0` and the hour after",
+    ),
+    (
+        "75 5 * * *",
+        "minutes run from 0 to 59; hours stand in the second field",
+    ),
+    (
+        "0 5 32 * *",
+        "days run from 1 to 31; `L` is the last of the month, whatever its length",
+    ),
+    ("0 5 * 0 *", "months run from 1 to 12, or from jan to dec"),
+    (
+        "0 5 * * 8",
+        "days run from 0 to 7, or from sun to sat; 0 and 7 are Sunday",
+    ),
+    ("0 5 * * mo", "names have three letters: write `mon`"),
+    ("0 5 * * wen", "names have three letters: write `wed`"),
+    ("0 5 * juni *", "names have three letters: write `jun`"),
+    ("0 9- * * *", "write both ends, such as `0-23`"),
+    ("*/x 5 * * *", "write a number from 1 to 60, such as `*/5`"),
+    (
+        "0 5 * * 1#6",
+        "write the week's number, such as `fri#2` for the second Friday, or `friL` for the last",
+    ),
+    (
+        "0 5 L-3 * *",
+        "`L` stands alone or in a list: days counted from the end are not supported",
+    ),
+    (
+        "L 5 * * *",
+        "`L` and `W` belong to the days: `0 5 L * *` is the last of the month; a weekday is named with them, such as `friL`",
+    ),
+    (
+        "H 5 * * *",
+        "nothing is drawn here: write the number, so that the schedule can be proved",
+    ),
+    ("0 5:30 * * *", "for 05:30 each day write `30 5 * * *`"),
+    ("0 11pm * * *", "for 23:00 each day write `0 23 * * *`"),
+    ("0 12am * * *", "for 00:00 each day write `0 0 * * *`"),
+    (
+        "\u{ff10} 5 * * *",
+        "write plain digits and plain blanks; this looks like them and is another sign",
+    ),
+    (
+        "0 x * * *",
+        "write `*`, a number from 0 to 23, a range `0-23`, a list with commas, or a step `*/2`",
+    ),
+    (
+        "@daily 5",
+        "write `@daily`, or five fields: minute hour day-of-month month day-of-week",
+    ),
+    ("@dayly", "did you mean `@daily`?"),
+    ("@ewekly", "did you mean `@weekly`?"),
+    // Three letters of six are another word, and were taken for a slip.
+    (
+        "@dolls",
+        "write five fields: minute hour day-of-month month day-of-week",
+    ),
+    (
+        "@sometimes",
+        "write five fields: minute hour day-of-month month day-of-week",
+    ),
+    (
+        "@every 5m",
+        "write the fields, such as `*/30 * * * *` for every 30 minutes",
+    ),
+];
+
 #[test]
 fn help_says_what_to_write() {
-    for (text, help) in [
-        ("0 22-2 * * *", "write `22-23,0-2`"),
-        ("0 23-0 * * *", "write `23,0`"),
-        ("0 0 * * fri-mon", "write `5-6,0-1`"),
-        ("0 0 * * 5-0", "write `5-7`"),
-        ("0 0 * * 7-2", "write `0-2`"),
-        ("5/10 * * * *", "write `5-59/10`, or `5` alone"),
-        ("/10 * * * *", "write `*/10`"),
-        ("0 2 * * tuesday", "names have three letters: write `tue`"),
-        ("0 *,5 * * *", "write `*` alone"),
-        ("0,,30 * * * *", "remove the extra comma"),
-        ("@dayly", "did you mean `@daily`?"),
-        ("@ewekly", "did you mean `@weekly`?"),
-        // Three letters of six are another word, and were taken for a slip.
-        (
-            "@dolls",
-            "write five fields: minute hour day-of-month month day-of-week",
-        ),
-        (
-            "@sometimes",
-            "write five fields: minute hour day-of-month month day-of-week",
-        ),
-        (
-            "@every 5m",
-            "write the fields, such as `*/30 * * * *` for every 30 minutes",
-        ),
-    ] {
-        assert_eq!(refusal(text).help.as_deref(), Some(help), "{text}");
+    for (text, help) in WAYS_OUT {
+        assert_eq!(refusal(text).help.as_deref(), Some(*help), "{text}");
+    }
+}
+
+/// Text, place, message, help.
+const WRONG_COUNTS: &[(&str, &str, &str, &str)] = &[
+    (
+        "",
+        "",
+        "the expression is empty",
+        "write five fields: minute hour day-of-month month day-of-week",
+    ),
+    (
+        "0 5 *",
+        "0 5 *",
+        "three fields, expected five",
+        "write five fields: minute hour day-of-month month day-of-week, such as `0 5 * * *`",
+    ),
+    (
+        "0 5 * *",
+        "0 5 * *",
+        "four fields, expected five",
+        "the day of week is missing: write `0 5 * * *`",
+    ),
+    (
+        "5 * * *",
+        "5 * * *",
+        "four fields, expected five",
+        "a field is missing: `0 5 * * *` is once a day, `5 * * * *` once an hour",
+    ),
+    (
+        "0 5 * mon",
+        "0 5 * mon",
+        "four fields, expected five",
+        "the day of month is missing: write `0 5 * * mon`",
+    ),
+    (
+        "45 * * *",
+        "45 * * *",
+        "four fields, expected five",
+        "the hour is missing: write `45 * * * *`",
+    ),
+    (
+        "05:30",
+        "05:30",
+        "one field, expected five",
+        "for 05:30 each day write `30 5 * * *`",
+    ),
+    (
+        "0 0 5 ? * MON-FRI",
+        "0",
+        "six fields: leading seconds are not supported; drop the first",
+        "write `0 5 * * MON-FRI`",
+    ),
+    (
+        "0 0 5 * * *",
+        "0",
+        "six fields: leading seconds are not supported; drop the first",
+        "write `0 5 * * *`",
+    ),
+    (
+        "0 5 * * * 2027",
+        "2027",
+        "six fields: years are not supported; drop the last",
+        "write `0 5 * * *`",
+    ),
+    (
+        "0, 30 2 * * *",
+        " ",
+        "six fields, expected five: a stray blank tears a list apart",
+        "write `0,30` without blanks",
+    ),
+    (
+        "0 2 * * mon - fri",
+        " - ",
+        "seven fields, expected five: a stray blank tears a list apart",
+        "write `mon-fri` without blanks",
+    ),
+    (
+        "0 0 5 * * * 2027",
+        "0 0 5 * * * 2027",
+        "seven fields: neither seconds nor years are supported; drop the first and the last",
+        "write `0 5 * * *`",
+    ),
+    (
+        "0 5 * * * /usr/bin/digest --all",
+        "/usr/bin/digest --all",
+        "seven fields: `/usr/bin/digest` is no part of an expression",
+        "keep the first five fields; the job says what to send",
+    ),
+    (
+        "1 2 3 4 5 6 7 8",
+        "1 2 3 4 5 6 7 8",
+        "8 fields, expected five",
+        "write five fields: minute hour day-of-month month day-of-week, such as `0 5 * * *`",
+    ),
+];
+
+#[test]
+fn any_other_number_of_fields_is_refused_with_the_way_out() {
+    for (text, place, message, help) in WRONG_COUNTS {
+        let error = refusal(text);
+        assert_eq!(
+            (error.message.as_str(), error.help.as_deref()),
+            (*message, Some(*help)),
+            "{text}"
+        );
+        assert_eq!(&text[error.span.clone()], *place, "{text}");
     }
 }
 
 #[test]
-fn any_other_number_of_fields_is_refused_with_the_way_out() {
-    for (text, place, message, help) in [
-        (
-            "",
-            "",
-            "the expression is empty",
-            "write five fields: minute hour day-of-month month day-of-week",
-        ),
-        (
-            "0 5 *",
-            "0 5 *",
-            "three fields, expected five",
-            "write minute hour day-of-month month day-of-week",
-        ),
-        (
-            "0 0 5 * * *",
-            "0",
-            "six fields: leading seconds are not supported; drop the first",
-            "write `0 5 * * *`",
-        ),
-        (
-            "0 5 * * * 2027",
-            "2027",
-            "six fields: years are not supported",
-            "drop the last",
-        ),
-        (
-            "0, 30 2 * * *",
-            " ",
-            "six fields, expected five: a stray blank tears a list apart",
-            "write `0,30` without blanks",
-        ),
-        (
-            "0 2 * * mon - fri",
-            " - ",
-            "seven fields, expected five: a stray blank tears a list apart",
-            "write `mon-fri` without blanks",
-        ),
-        (
-            "0 0 5 * * * 2027",
-            "0 0 5 * * * 2027",
-            "seven fields: neither seconds nor years are supported; drop the first and the last",
-            "write `0 5 * * *`",
-        ),
-        (
-            "0 5 * * * /usr/bin/digest --all",
-            "/usr/bin/digest --all",
-            "seven fields: `/usr/bin/digest` is no part of an expression",
-            "keep the first five fields; the job says what to send",
-        ),
-        (
-            "1 2 3 4 5 6 7 8",
-            "1 2 3 4 5 6 7 8",
-            "8 fields, expected five",
-            "write minute hour day-of-month month day-of-week",
-        ),
-    ] {
-        let error = refusal(text);
-        assert_eq!(
-            (error.message.as_str(), error.help.as_deref()),
-            (message, Some(help)),
-            "{text}"
-        );
-        assert_eq!(&text[error.span.clone()], place, "{text}");
-    }
+fn an_expression_of_a_thousand_bytes_is_read_and_a_longer_one_is_not() {
+    let padded = |length: usize| format!("0 5 * * *{}", " ".repeat(length - 9));
+    assert!(CronExpr::parse(&padded(1_000)).is_ok());
+    let error = refusal(&padded(1_001));
+    assert_eq!(
+        error.to_string(),
+        "an expression of 1001 bytes, at most 1000"
+    );
+    assert_eq!(error.span, 0..1_001);
+    assert_eq!(
+        error.help.as_deref(),
+        Some("write ranges and steps, such as `0-30` and `*/5`, or several expressions")
+    );
 }
 
 #[test]
@@ -438,4 +554,21 @@ fn reboot_is_refused_because_it_names_no_fire_time() {
     assert_eq!(error.to_string(), "`@reboot` names no fire time");
     assert_eq!(error.span, 1..8);
     assert!(error.help.unwrap().contains("start-up"));
+}
+
+#[test]
+fn fields_are_as_written_and_a_nickname_has_none() {
+    let expr = CronExpr::parse("  */7 0-23/5\t1,15 JAN mon#1 ").unwrap();
+    assert_eq!(
+        expr.fields(),
+        Some(["*/7", "0-23/5", "1,15", "JAN", "mon#1"])
+    );
+    assert_eq!(CronExpr::parse(" @weekly ").unwrap().fields(), None);
+}
+
+#[test]
+fn months_are_named_from_one_to_twelve() {
+    let expr = CronExpr::parse("0 5 1 jan,12 *").unwrap();
+    let named: Vec<u32> = (0..=40).filter(|month| expr.names_month(*month)).collect();
+    assert_eq!(named, [1, 12]);
 }

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::CronError;
 use super::field::Field;
+use super::{CronError, advice};
 
 /// A piece of a field and its place.
 #[derive(Debug, Clone, Copy)]
@@ -110,7 +110,8 @@ impl Token<'_> {
             None => Err(CronError::new(
                 self.span(),
                 format!("{name} step `{}` is not a number", self.text),
-            )),
+            )
+            .help(format!("write a number from 1 to {size}, such as `*/5`"))),
         }
     }
 
@@ -154,6 +155,7 @@ impl Token<'_> {
             .ok_or_else(|| {
                 let message = format!("`#{}` names no week of a month: expected 1 to 5", self.text);
                 CronError::new(self.span(), message)
+                    .help("write the week's number, such as `fri#2` for the second Friday, or `friL` for the last")
             })
     }
 
@@ -166,7 +168,10 @@ impl Token<'_> {
 
     fn range(self, from: Token<'_>, to: Token<'_>) -> Result<String, CronError> {
         if from.text.is_empty() || to.text.is_empty() {
-            return Err(self.error("is a range with an end missing"));
+            let (min, max) = self.field.bounds();
+            return Err(self
+                .error("is a range with an end missing")
+                .help(format!("write both ends, such as `{min}-{max}`")));
         }
         let first = from.value()?;
         let mut last = to.value()?;
@@ -208,7 +213,8 @@ impl Token<'_> {
             if (min..=max).contains(&value) {
                 return Ok(value);
             }
-            return Err(self.error(&format!("is outside {min}-{max}")));
+            let error = self.error(&format!("is outside {min}-{max}"));
+            return Err(error.help(advice::outside(self.field, value)));
         }
         let (names, first) = self.field.names();
         if let Some((value, _)) = (first..)
@@ -226,18 +232,16 @@ impl Token<'_> {
         if self.text == "?" {
             return self.error("is not cron's").help("write `*` for any day");
         }
-        let lower = self.text.to_ascii_lowercase();
-        if let Some(name) = names.iter().find(|name| lower.starts_with(*name)) {
-            return self
-                .error("is not a name")
-                .help(format!("names have three letters: write `{name}`"));
+        if let Some(help) = advice::spelt_out(self.field, self.text) {
+            return self.error("is not a name").help(help);
         }
-        match names {
+        let error = match names {
             [first, .., last] => self.error(&format!(
                 "is neither in {min}-{max} nor a name from {first} to {last}"
             )),
             _ => self.error(&format!("is not a number in {min}-{max}")),
-        }
+        };
+        error.help(advice::no_value(self.field, self.text))
     }
 
     /// Digits only: `u16` would also read `+5`. Too many digits are out of any range.

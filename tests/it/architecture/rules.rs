@@ -4,8 +4,8 @@ use super::source::Source;
 
 /// Ring 0, ring 1, and so on; a module may use lower rings.
 const RINGS: &[&[&str]] = &[
-    &["job", "slot", "answer", "outcome", "secret", "span"],
-    &["schedule", "lint", "guard", "report"],
+    &["job", "slot", "answer", "outcome", "secret", "span", "tag"],
+    &["schedule", "lint", "strip", "guard", "report"],
     &["engine"],
     &[
         "config",
@@ -27,6 +27,8 @@ const INSIDE: &[(&str, &str)] = &[
     ("outcome", "slot"),
     ("outcome", "answer"),
     ("lint", "schedule"),
+    ("strip", "schedule"),
+    ("strip", "lint"),
     ("standin", "anthropic"),
     ("main", "cli"),
 ];

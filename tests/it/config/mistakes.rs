@@ -56,7 +56,7 @@ fn a_repeated_field_shows_both_places() {
 const WRONG_TYPES: &[(&str, &str)] = &[
     (
         "enabled: yes",
-        "4:10: bad-field: `enabled`: expected `true` or `false`, found `yes`",
+        "4:10: bad-field: `enabled`: expected `true` or `false`, found `yes`; write `true`",
     ),
     (
         "max_tokens: many",
@@ -72,11 +72,43 @@ const WRONG_TYPES: &[(&str, &str)] = &[
     ),
     (
         "timeout: 10",
-        "4:10: bad-field: `timeout`: expected a duration such as `90s`, `15m` or `1h30m`, found `10`",
+        "4:10: bad-field: `timeout`: expected a duration such as `90s`, `15m` or `1h30m`, found `10`; write a unit: `10s`",
     ),
     (
         "timeout: 10 m",
-        "4:10: bad-field: `timeout`: expected a duration such as `90s`, `15m` or `1h30m`, found `10 m`",
+        "4:10: bad-field: `timeout`: expected a duration such as `90s`, `15m` or `1h30m`, found `10 m`; write `10m`",
+    ),
+    (
+        "timeout: 600",
+        "4:10: bad-field: `timeout`: expected a duration such as `90s`, `15m` or `1h30m`, found `600`; write a unit: `600s` or `10m`",
+    ),
+    (
+        "timeout: 1.5h",
+        "4:10: bad-field: `timeout`: expected a duration such as `90s`, `15m` or `1h30m`, found `1.5h`; write `1h30m`",
+    ),
+    (
+        "timeout: -5m",
+        "4:10: bad-field: `timeout`: expected a duration such as `90s`, `15m` or `1h30m`, found `-5m`; a duration is never negative",
+    ),
+    (
+        "enabled: off",
+        "4:10: bad-field: `enabled`: expected `true` or `false`, found `off`; write `false`",
+    ),
+    (
+        "max_tokens: 4_000",
+        "4:13: bad-field: `max_tokens`: expected a whole number, found `4_000`; write `4000`",
+    ),
+    (
+        "max_tokens: 1.5e4",
+        "4:13: bad-field: `max_tokens`: expected a whole number, found `1.5e4`; write `15000`",
+    ),
+    (
+        "description: {{ date }}",
+        "4:1: bad-field: `description`: expected a text, found a map; a text that begins with `{{` needs quotes: `\"{{ date }}\"`",
+    ),
+    (
+        "description: 12",
+        "4:14: bad-field: `description`: expected a text, found `12`; put it in quotes: `\"12\"`",
     ),
     (
         "timeout: 2d",
@@ -100,7 +132,7 @@ const WRONG_TYPES: &[(&str, &str)] = &[
     ),
     (
         "description: ''",
-        "4:14: bad-field: `description`: expected a text, found an empty text",
+        "4:14: bad-field: `description`: expected a text, found an empty text; write the text, or take the field away",
     ),
     (
         "check: 12",
@@ -108,7 +140,7 @@ const WRONG_TYPES: &[(&str, &str)] = &[
     ),
     (
         "check: { contains: [a, 1] }",
-        "4:24: bad-field: `contains`: expected a text, found `1`",
+        "4:24: bad-field: `contains`: expected a text, found `1`; put it in quotes: `\"1\"`",
     ),
     (
         "on_empty_input: ignore",
@@ -184,7 +216,7 @@ fn a_job_file_that_holds_no_job_says_so() {
         ),
         (
             "jobs: []\n",
-            "1:1: bad-field: `jobs`: expected at least one job, found a list",
+            "1:1: bad-field: `jobs`: expected at least one job, found an empty list",
         ),
         (
             "jobs: [3]\n",
@@ -249,7 +281,7 @@ fn a_bad_cron_expression_is_marked_inside_its_text() {
     assert_eq!(
         found,
         [
-            "jobs/a.yaml:1:1: bad-field: `cron`: expected at least one cron expression such as `\"0 5 * * *\"`, found a list"
+            "jobs/a.yaml:1:1: bad-field: `cron`: expected at least one cron expression such as `\"0 5 * * *\"`, found an empty list"
         ]
     );
 }
@@ -469,7 +501,7 @@ const REFUSED_PARTS: &[(&str, &str)] = &[
     ),
     (
         "inputs: { a: { command: [] } }",
-        "4:16: bad-field: `command`: expected a program and its arguments, found a list",
+        "4:16: bad-field: `command`: expected a program and its arguments, found an empty list",
     ),
     (
         "inputs: { a: { command: [x], max_bytes: 0 } }",
@@ -502,6 +534,10 @@ const REFUSED_PARTS: &[(&str, &str)] = &[
     (
         "request: { stream: false }\nmax_tokens: 21334",
         "4:20: bad-field: `stream`: an answer of up to 21334 tokens must be streamed: networks drop a silent connection after ten minutes; remove it, or set `max_tokens` to 21333 at most",
+    ),
+    (
+        "inputs: { notes: { file: a.yaml, timeout: 5 } }",
+        "4:43: bad-field: `timeout`: there is no command to wait for; remove it, or read a `command`",
     ),
     (
         "defer: { pickup: [] }",
@@ -562,7 +598,7 @@ const WRONG_SETTINGS: &[(&str, &[&str])] = &[
     (
         "keys: {}",
         &[
-            "1:1: bad-field: `keys`: expected at least one key such as `main: { env: ANTHROPIC_API_KEY }`, found a map",
+            "1:1: bad-field: `keys`: expected at least one key such as `main: { env: ANTHROPIC_API_KEY }`, found an empty map",
         ],
     ),
     (
@@ -603,6 +639,39 @@ const WRONG_SETTINGS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "upstream: { version: \"2023- 6- 1\" }",
+        &[
+            "1:22: bad-field: `version`: expected a version of the API such as `2023-06-01`, found `2023- 6- 1`",
+        ],
+    ),
+    (
+        "retry: { max_delay: 2h }",
+        &["1:21: bad-field: `max_delay`: `2h` is outside 0s to 1h"],
+    ),
+    (
+        "retry: { base_delay: 2m }",
+        &["1:22: bad-field: `base_delay`: 2m is outside 0s to `max_delay`"],
+    ),
+    (
+        "budget: { calls: 10001 }",
+        &["1:18: bad-field: `calls`: `10001` is outside 1 to 10000"],
+    ),
+    (
+        "breaker: { min_samples: 1025, stale_after: 8d }",
+        &[
+            "1:25: bad-field: `min_samples`: `1025` is outside 1 to 1024",
+            "1:44: bad-field: `stale_after`: `8d` is outside 1s to 7d",
+        ],
+    ),
+    (
+        "breaker: { failure_ratio: 0, stale_after: 60s }",
+        &["1:27: bad-field: `failure_ratio`: 0 is outside 0 (excluded) to 1"],
+    ),
+    (
+        "breaker: { stale_after: 60s }",
+        &["1:25: bad-field: `stale_after`: 1m is outside `cooldown` (excluded) to 7d"],
+    ),
+    (
         "defer: { pickup: { other: [\"30 5 * * *\"] } }",
         &["1:20: bad-field: `pickup`: there is no group `other`; the groups of `keys` are `main`"],
     ),
@@ -624,7 +693,7 @@ const WRONG_SETTINGS: &[(&str, &[&str])] = &[
     (
         "daemon: { grace: -1s }",
         &[
-            "1:18: bad-field: `grace`: expected a duration such as `90s`, `15m` or `1h30m`, found `-1s`",
+            "1:18: bad-field: `grace`: expected a duration such as `90s`, `15m` or `1h30m`, found `-1s`; a duration is never negative",
         ],
     ),
     (

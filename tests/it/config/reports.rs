@@ -105,6 +105,18 @@ fn colour_is_for_terminals_only() {
 }
 
 #[test]
+fn a_long_line_of_a_file_is_cut_to_the_width() {
+    let text = job(&format!("x: 1 # {}\n", "word ".repeat(60)));
+    let reading = Folder::new(&[("jobs/a.yaml", &text)]).read();
+    for (width, cut) in [(40, true), (100, true), (1_000, false)] {
+        let drawn = render(&reports(&reading), Style::Plain, width);
+        let line = drawn.lines().find(|line| line.contains("x: 1")).unwrap();
+        assert!(line.chars().count() <= width, "{width}: {line}");
+        assert_eq!(line.ends_with("..."), cut, "{width}: {line}");
+    }
+}
+
+#[test]
 fn control_characters_of_a_file_never_reach_the_terminal() {
     let text = job("\"x\\e[2J\": 1\nmodel: \"a\\e]0;b\\a\"\n");
     assert!(!drawn(&[("jobs/a.yaml", &text)]).contains('\u{1b}'));

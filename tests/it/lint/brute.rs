@@ -1,8 +1,9 @@
 //! What a walk over every firing finds, and how it compares.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use offpeak::job::JobId;
 use offpeak::lint::{Finding, Rule, Rules, Subject, Verdict};
 use offpeak::schedule::cron::Spacing;
 use offpeak::schedule::{CronExpr, Timetable};
@@ -55,6 +56,7 @@ pub fn compare(
     };
     let mut expected = BTreeMap::new();
     walk.all(&mut expected, verdict.from, end);
+    expected.retain(|(rule, ..), _| rules.levels.severity(*rule).is_some());
     let found = seen(verdict);
     for (key, want) in &expected {
         if shadowed(key, &found) && !found.contains_key(key) {
@@ -75,7 +77,55 @@ pub fn compare(
             describe(subjects)
         );
     }
-    nevers(seed, subjects, verdict);
+    nevers(seed, subjects, rules, verdict);
+    accepts(seed, subjects, rules, verdict);
+}
+
+/// What is accepted, by whom, and for nothing; the findings themselves are known to be right.
+fn accepts(seed: u64, subjects: &[Subject], rules: &Rules, verdict: &Verdict) {
+    let reason = |job: &JobId, rule: Rule| {
+        let subject = subjects.iter().find(|subject| subject.job == *job)?;
+        subject.accepted.get(&rule).cloned()
+    };
+    for finding in &verdict.findings {
+        let other = finding.other.as_ref();
+        let of_other = || reason(&other?.job, finding.rule);
+        let expected = reason(&finding.job, finding.rule).or_else(of_other);
+        assert_eq!(
+            finding.accepted, expected,
+            "seed {seed}: {}",
+            finding.message
+        );
+        assert_eq!(rules.levels.severity(finding.rule), Some(finding.severity));
+    }
+    let concerns = |finding: &Finding, job: &JobId| {
+        finding.job == *job
+            || finding
+                .other
+                .as_ref()
+                .is_some_and(|other| other.job == *job)
+    };
+    let mut expected = BTreeSet::new();
+    for subject in subjects {
+        for rule in subject.accepted.keys() {
+            let mut findings = verdict.findings.iter();
+            let is_used = findings.any(|it| it.rule == *rule && concerns(it, &subject.job));
+            if !is_used && rules.levels.severity(*rule).is_some() {
+                expected.insert((
+                    subject.job.to_string(),
+                    format!("remove `{rule}` from its `accept`"),
+                ));
+            }
+        }
+    }
+    let unused = verdict
+        .findings
+        .iter()
+        .filter(|it| it.rule == Rule::UnusedAccept);
+    let found = unused
+        .map(|it| (it.job.to_string(), it.help.clone().unwrap()))
+        .collect();
+    assert_eq!(expected, found, "seed {seed}");
 }
 
 /// A pair that is too close somewhere gets no advice on comfort, even if that is beyond the walk.
@@ -84,7 +134,8 @@ fn shadowed(key: &Key, found: &BTreeMap<Key, Seen>) -> bool {
         && found.contains_key(&(Rule::KeyGap, key.1.clone(), key.2.clone()))
 }
 
-fn describe(subjects: &[Subject]) -> String {
+/// The subjects, a line each.
+pub fn describe(subjects: &[Subject]) -> String {
     let line = |s: &Subject| {
         let texts: Vec<&str> = s.timetable.exprs().iter().map(CronExpr::text).collect();
         format!(
@@ -95,6 +146,17 @@ fn describe(subjects: &[Subject]) -> String {
         )
     };
     subjects.iter().map(line).collect()
+}
+
+/// What a walk cannot tell: how an expression is meant.
+fn is_advice(rule: Rule) -> bool {
+    [
+        Rule::EitherDay,
+        Rule::UnevenStep,
+        Rule::LeapDay,
+        Rule::SkipsMonths,
+    ]
+    .contains(&rule)
 }
 
 fn seen(verdict: &Verdict) -> BTreeMap<Key, Seen> {
@@ -125,7 +187,8 @@ fn seen(verdict: &Verdict) -> BTreeMap<Key, Seen> {
     let listed: Vec<_> = verdict
         .findings
         .iter()
-        .filter(|f| f.rule != Rule::NeverFires)
+        .filter(|f| ![Rule::NeverFires, Rule::UnusedAccept].contains(&f.rule))
+        .filter(|f| !is_advice(f.rule))
         .map(one)
         .collect();
     let count = listed.len();
@@ -134,7 +197,8 @@ fn seen(verdict: &Verdict) -> BTreeMap<Key, Seen> {
     seen
 }
 
-fn nevers(seed: u64, subjects: &[Subject], verdict: &Verdict) {
+fn nevers(seed: u64, subjects: &[Subject], rules: &Rules, verdict: &Verdict) {
+    let is_on = rules.levels.severity(Rule::NeverFires).is_some();
     let start = chrono::NaiveDate::from_ymd_opt(1904, 1, 1).unwrap();
     for subject in subjects {
         for (cron, expr) in subject.timetable.exprs().iter().enumerate() {
@@ -148,7 +212,13 @@ fn nevers(seed: u64, subjects: &[Subject], verdict: &Verdict) {
                     && finding.job == subject.job
                     && finding.cron == Some(cron)
             });
-            assert_eq!(fires, !told, "seed {seed}: {} {}", subject.job, expr.text());
+            assert_eq!(
+                !fires && is_on,
+                told,
+                "seed {seed}: {} {}",
+                subject.job,
+                expr.text()
+            );
         }
     }
 }
@@ -213,6 +283,10 @@ impl Walk<'_> {
             (Rule::ComfortableGap, self.rules.comfortable_gap.as_secs()),
         ];
         for (rule, below) in limits {
+            // A rule that is off is no reason to be silent on comfort.
+            if self.rules.levels.severity(rule).is_none() {
+                continue;
+            }
             let close = self.close(one, two, i64::try_from(below).unwrap());
             let Some((at, (gap, later, earlier))) = close.first_key_value() else {
                 continue;

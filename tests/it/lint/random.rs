@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use offpeak::job::{GroupId, JobId};
-use offpeak::lint::{Rules, Subject};
+use offpeak::lint::{Effort, Level, Rule, Rules, Subject};
 use offpeak::schedule::{CronExpr, PeakWindow, PeakWindows, Timetable, Zones};
 
 /// Half hours, quarters of an hour, the south, no clock changes, half an hour
@@ -94,11 +94,42 @@ pub fn rules(chance: &mut Chance, zones: &Zones) -> Rules {
         ],
     };
     let minutes = |minutes: u64| Duration::from_mins(minutes);
-    Rules::new(
+    let mut rules = Rules::new(
         minutes(chance.pick(&[0, 1, 10, 15, 15, 15, 40, 150])),
         minutes(chance.pick(&[0, 20, 45, 45, 60, 1500])),
         PeakWindows::new(zones.get(zone).unwrap(), windows),
-    )
+    );
+    for rule in WALKED {
+        match chance.below(24) {
+            0 => rules.levels.set(rule, Level::Off),
+            1 => rules.levels.set(rule, Level::Warn),
+            2 => rules.levels.set(rule, Level::Error),
+            _ => {}
+        }
+    }
+    rules
+}
+
+/// The rules that a walk over every firing can check.
+pub const WALKED: [Rule; 6] = [
+    Rule::KeyGap,
+    Rule::ComfortableGap,
+    Rule::PeakWindow,
+    Rule::NeverFires,
+    Rule::ClockChange,
+    Rule::Overrun,
+];
+
+/// Lets one job in three accept rules at random.
+fn accept(chance: &mut Chance, subject: &mut Subject) {
+    if chance.below(3) == 0 {
+        for _ in 0..=chance.below(2) {
+            let rule = chance.pick(&WALKED);
+            subject
+                .accepted
+                .insert(rule, format!("reason of {}", subject.job));
+        }
+    }
 }
 
 pub fn subjects(chance: &mut Chance, zones: &Zones) -> Vec<Subject> {
@@ -128,6 +159,17 @@ pub fn subjects(chance: &mut Chance, zones: &Zones) -> Vec<Subject> {
         let mut twin = subjects[0].clone();
         twin.job = JobId::new("job-twin");
         subjects.push(twin);
+    }
+    if chance.below(8) == 0 {
+        let exprs = vec![expression(chance, dates)];
+        let timetable = Timetable::new(exprs, zones.get(usual).unwrap());
+        let (name, group) = (JobId::new("pickup:main"), GroupId::new("main"));
+        let mut pickup = Subject::new(name, group, timetable);
+        pickup.effort = Effort::NONE;
+        subjects.push(pickup);
+    }
+    for subject in &mut subjects {
+        accept(chance, subject);
     }
     subjects
 }
@@ -161,8 +203,9 @@ fn dates_of_clock_changes(chance: &mut Chance) -> [String; 3] {
 
 fn minute(chance: &mut Chance) -> String {
     let (one, two) = (chance.below(60), chance.below(60));
-    match chance.below(9) {
+    match chance.below(10) {
         0 => format!("{},{}", one.min(two), one.max(two)),
+        5 => format!("{}-{},{}-59/9", one / 3, one / 3 + 2, 30 + two / 3),
         1 => format!("*/{}", chance.pick(&[7, 15, 20, 30, 45])),
         2 => format!("{}-59/{}", one / 2, chance.pick(&[11, 25, 40])),
         3 => "0".to_owned(),
@@ -186,8 +229,10 @@ fn hour(chance: &mut Chance) -> String {
 
 fn day(chance: &mut Chance) -> String {
     let one = 1 + chance.below(31);
-    match chance.below(12) {
+    match chance.below(14) {
         0 => "L".to_owned(),
+        7 => "15,L".to_owned(),
+        8 => format!("1-{}/3,31", 20 + one / 3),
         1 => format!("{}W", 1 + chance.below(28)),
         2 => "LW".to_owned(),
         3 => format!("{},{}", one.min(15), one.max(16)),
@@ -199,8 +244,11 @@ fn day(chance: &mut Chance) -> String {
 }
 
 fn month(chance: &mut Chance) -> String {
-    match chance.below(8) {
+    match chance.below(9) {
         0 => chance.pick(&["FEB", "mar", "Oct", "NOV"]).to_owned(),
+        3 => chance
+            .pick(&["jan-MAR,dec", "apr,10", "2/2", "1-12/5"])
+            .to_owned(),
         1 => "2-4,9-11".to_owned(),
         2 => "*/3".to_owned(),
         _ => "*".to_owned(),
@@ -208,8 +256,14 @@ fn month(chance: &mut Chance) -> String {
 }
 
 fn weekday(chance: &mut Chance) -> String {
-    match chance.below(12) {
+    match chance.below(14) {
         0 => "mon-fri".to_owned(),
+        6 => chance
+            .pick(&["SUN,wed", "5-7", "tue-THU,0", "*/3"])
+            .to_owned(),
+        7 => chance
+            .pick(&["mon#1", "FRI#5", "SunL", "1#2,3#4"])
+            .to_owned(),
         1 => "0,6".to_owned(),
         2 => format!("{}#{}", chance.below(7), 1 + chance.below(5)),
         3 => format!("{}L", chance.below(7)),

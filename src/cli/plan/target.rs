@@ -1,0 +1,168 @@
+//! Where a picture or a calendar goes, and what it may take the place of.
+//!
+//! A file is replaced in one step, and only by its like: a path that names a
+//! job file, `offpeak.yaml`, a prompt or a key by mistake is refused, whatever
+//! it is called, because it does not begin as a picture or a calendar does.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::cli::{CliError, Context};
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// An SVG picture.
+    Svg,
+    /// An iCalendar.
+    Ics,
+}
+
+impl Content {
+    const fn flag(self) -> &'static str {
+        match self {
+            Self::Svg => "--svg",
+            Self::Ics => "--ics",
+        }
+    }
+
+    const fn noun(self) -> &'static str {
+        match self {
+            Self::Svg => "picture",
+            Self::Ics => "calendar",
+        }
+    }
+
+    /// How every file of its kind begins.
+    const fn beginnings(self) -> &'static [&'static [u8]] {
+        match self {
+            Self::Svg => &[b"<svg", b"<?xml"],
+            Self::Ics => &[b"BEGIN:VCALENDAR"],
+        }
+    }
+}
+
+/// Where it goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// To standard output, in place of the strip.
+    Stdout,
+    /// To this file.
+    File {
+        /// As the user wrote it.
+        shown: PathBuf,
+        /// Where it really is.
+        path: PathBuf,
+    },
+}
+
+impl Target {
+    /// The target of a path of the command line, `-` for standard output.
+    ///
+    /// # Errors
+    ///
+    /// The path names something that must not be replaced.
+    pub fn of(shell: &Context, shown: &Path, content: Content) -> Result<Self, CliError> {
+        if shown == Path::new("-") {
+            return Ok(Self::Stdout);
+        }
+        let path = shell.path(shown);
+        match obstacle(&path, content) {
+            Ok(None) => Ok(Self::File {
+                shown: shown.to_owned(),
+                path,
+            }),
+            Ok(Some(obstacle)) => Err(CliError::Refused {
+                what: format!("{} {}: {obstacle}", content.flag(), shown.display()),
+                help: format!("name another file, or `{} -` to print it", content.flag()),
+            }),
+            Err(source) => Err(CliError::File { path, source }),
+        }
+    }
+
+    /// Whether it is standard output.
+    pub const fn is_stdout(&self) -> bool {
+        match self {
+            Self::Stdout => true,
+            Self::File { .. } => false,
+        }
+    }
+
+    /// Writes the text; what was done, in a line, if it is worth one.
+    pub fn put(
+        &self,
+        content: Content,
+        text: &str,
+        out: &mut dyn Write,
+    ) -> Result<Option<String>, CliError> {
+        match self {
+            Self::Stdout => {
+                out.write_all(text.as_bytes())?;
+                Ok(None)
+            }
+            Self::File { shown, path } => {
+                replace(path, text.as_bytes()).map_err(|source| CliError::File {
+                    path: path.clone(),
+                    source,
+                })?;
+                Ok(Some(format!(
+                    "wrote the {} {}",
+                    content.noun(),
+                    shown.display()
+                )))
+            }
+        }
+    }
+}
+
+/// What stands in the way of a file at a path; `None` if nothing does.
+fn obstacle(path: &Path, content: Content) -> io::Result<Option<String>> {
+    let is_yaml = path.extension().is_some_and(|extension| {
+        extension.eq_ignore_ascii_case("yaml") || extension.eq_ignore_ascii_case("yml")
+    });
+    if is_yaml {
+        return Ok(Some("jobs and settings have such names".to_owned()));
+    }
+    let found = match fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if found.is_dir() {
+        return Ok(Some("it is a folder".to_owned()));
+    }
+    if !found.is_file() {
+        return Ok(Some("it is no regular file".to_owned()));
+    }
+    let mut begin = Vec::new();
+    File::open(path)?.take(64).read_to_end(&mut begin)?;
+    let is_like = content
+        .beginnings()
+        .iter()
+        .any(|like| begin.starts_with(like));
+    let noun = content.noun();
+    Ok((!is_like && !begin.is_empty()).then(|| format!("it is there and holds no {noun}")))
+}
+
+/// Puts a file in its place in one step; its folder must be there. Behind a link, what it points to is replaced.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        Some(_) | None => Path::new("."),
+    };
+    let mut new = tempfile::Builder::new()
+        .prefix(".offpeak-")
+        .suffix(".tmp")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder)?;
+    new.write_all(bytes)?;
+    if let Ok(old) = fs::metadata(path) {
+        new.as_file().set_permissions(old.permissions())?;
+    }
+    new.as_file().sync_all()?;
+    new.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}

@@ -1,0 +1,243 @@
+//! What jobs send, as far as it is known offline: models from the table, and estimated tokens of texts and files.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use minijinja::Environment;
+
+use crate::anthropic::{Models, estimate_tokens};
+use crate::config;
+use crate::job::{Input, InputSource, Job, JobId, Template, TextSource};
+use crate::lint::{Identity, InputPrice, Known, Model, Prefix, Prompt};
+
+/// Fields of a body that stand before the system prompt, or change what is cached of it.
+const PREFIX_FIELDS: [&str; 3] = ["tools", "mcp_servers", "speed"];
+
+/// Variables that are another at every slot of a job.
+const FLEETING: &str = "slot";
+
+/// What a text is estimated at without a look: two tokens for seven bytes, as [`estimate_tokens`] counts plain text.
+const fn tokens_of_bytes(bytes: u64) -> u64 {
+    bytes.saturating_mul(2).div_ceil(7)
+}
+
+/// The tokens that can be cached: those of the fields before the system prompt, and its own.
+#[must_use]
+pub fn prefix_tokens(system: &str, extra: &[(String, String)]) -> u64 {
+    let fields = prefix_fields(extra).map(|(_, value)| estimate_tokens(value));
+    fields.sum::<u64>() + estimate_tokens(system)
+}
+
+/// The tokens of a whole request, without those of its inputs if its prompt is a template.
+#[must_use]
+pub fn input_tokens(system: Option<&str>, prompt: &str, extra: &[(String, String)]) -> u64 {
+    prefix_tokens(system.unwrap_or_default(), extra) + estimate_tokens(prompt)
+}
+
+fn prefix_fields(extra: &[(String, String)]) -> impl Iterator<Item = &(String, String)> {
+    let stands_before = |field: &&(String, String)| PREFIX_FIELDS.contains(&field.0.as_str());
+    extra.iter().filter(stands_before)
+}
+
+/// What the table says of a model, at the prices for a prompt of this size.
+#[must_use]
+pub fn model(models: &Models, id: &str, prompt_tokens: u64) -> Model {
+    let found = models.find(id);
+    let price = found.and_then(|model| model.price_at(prompt_tokens));
+    Model {
+        id: id.to_owned(),
+        known: match found {
+            Some(_) => Known::Yes,
+            None => near(models, id).map_or(Known::No, |near| Known::Near(near.to_owned())),
+        },
+        ends_on: found.and_then(|model| model.ends_on),
+        successor: models.successor(id).map(|model| model.id.clone()),
+        min_cacheable_tokens: found.and_then(|model| model.min_cacheable_tokens),
+        price: price.map(|price| InputPrice {
+            fresh: price.input,
+            write_5m: price.cache_write_5m,
+            write_1h: price.cache_write_1h,
+            read: price.cache_read,
+        }),
+    }
+}
+
+/// The model that was meant. A name that differs in its numbers only is a version that the table does not know yet.
+fn near<'m>(models: &'m Models, id: &str) -> Option<&'m str> {
+    let letters = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+    let near = config::nearest(id, models.all().iter().map(|model| model.id.as_str()))?;
+    (letters(near) != letters(id)).then_some(near)
+}
+
+/// Reads what jobs send; each file and each model once.
+#[derive(Debug)]
+pub struct Prompts {
+    models: Models,
+    told: HashMap<(String, Option<u64>), Arc<Model>>,
+    texts: HashMap<TextSource, Option<Arc<Text>>>,
+    identities: HashMap<Arc<str>, Arc<str>>,
+}
+
+/// A template and what is known of it.
+#[derive(Debug)]
+struct Text {
+    source: String,
+    tokens: u64,
+    /// The variables that it names.
+    variables: Vec<String>,
+}
+
+impl Prompts {
+    /// Nothing read yet.
+    #[must_use]
+    pub fn new(models: Models) -> Self {
+        Self {
+            models,
+            told: HashMap::new(),
+            texts: HashMap::new(),
+            identities: HashMap::new(),
+        }
+    }
+
+    /// What a job sends; `None` if its prompt or system prompt cannot be read.
+    pub fn of(&mut self, job: &Job) -> Option<Prompt> {
+        let template = &job.template;
+        let prompt = self.text(&template.prompt)?;
+        let system = match &template.system {
+            Some(source) => Some(self.text(source)?),
+            None => None,
+        };
+        let (mut tokens, mut more_tokens) = (prompt.tokens, 0_u64);
+        let fields: u64 = prefix_fields(&template.extra)
+            .map(|(_, value)| estimate_tokens(value))
+            .sum();
+        tokens += fields + system.as_ref().map_or(0, |system| system.tokens);
+        for input in &job.inputs {
+            match size(input) {
+                Size::Bytes(bytes) => tokens += tokens_of_bytes(bytes),
+                Size::AtMost(bytes) => more_tokens += tokens_of_bytes(bytes),
+            }
+        }
+        Some(Prompt {
+            model: self.model(&template.model, tokens),
+            tokens,
+            more_tokens,
+            prefix: system.map(|system| self.prefix(job, &system, fields)),
+        })
+    }
+
+    fn model(&mut self, id: &str, tokens: u64) -> Arc<Model> {
+        let long = self.models.find(id).and_then(|model| model.long_prompt);
+        let step = long
+            .map(|long| long.over_tokens)
+            .filter(|over| tokens > *over);
+        let models = &self.models;
+        let told = self
+            .told
+            .entry((id.to_owned(), step))
+            .or_insert_with(|| Arc::new(model(models, id, tokens)));
+        Arc::clone(told)
+    }
+
+    fn text(&mut self, source: &TextSource) -> Option<Arc<Text>> {
+        if let Some(known) = self.texts.get(source) {
+            return known.clone();
+        }
+        let read = match source {
+            TextSource::Inline(text) => Some(text.clone()),
+            TextSource::File(path) => config::read_bounded(path).ok(),
+        };
+        let text = read.map(|text| Arc::new(Text::new(text)));
+        self.texts.insert(source.clone(), text.clone());
+        text
+    }
+
+    fn prefix(&mut self, job: &Job, system: &Text, fields: u64) -> Prefix {
+        let named = |input: &&Input| system.variables.contains(&input.name);
+        // An input in the system prompt counts by the most that it may be: whether too little can be cached is then sure.
+        let inputs = job
+            .inputs
+            .iter()
+            .filter(named)
+            .map(|input| match size(input) {
+                Size::Bytes(bytes) | Size::AtMost(bytes) => tokens_of_bytes(bytes),
+            });
+        Prefix {
+            tokens: fields + system.tokens + inputs.sum::<u64>(),
+            identity: self.identity(&job.id, &job.template, system),
+            cache: job.template.system_cache,
+        }
+    }
+
+    fn identity(&mut self, job: &JobId, template: &Template, system: &Text) -> Identity {
+        let names = |name: &str| system.variables.iter().any(|variable| variable == name);
+        if names(FLEETING) {
+            return Identity::Fleeting;
+        }
+        let mut parts = String::new();
+        for (field, value) in prefix_fields(&template.extra) {
+            parts.extend([field, "=", value, "\n"]);
+        }
+        if names("job") {
+            parts.extend(["job=", job.as_str(), "\n"]);
+        }
+        parts.extend(["system=", system.source.as_str()]);
+        let text = self.shared(parts);
+        if system.variables.iter().all(|variable| variable == "job") {
+            Identity::Steady(text)
+        } else {
+            Identity::Loose(text)
+        }
+    }
+
+    /// One copy of equal texts.
+    fn shared(&mut self, text: String) -> Arc<str> {
+        let text: Arc<str> = text.into();
+        Arc::clone(self.identities.entry(Arc::clone(&text)).or_insert(text))
+    }
+}
+
+impl Text {
+    fn new(text: String) -> Self {
+        Self {
+            tokens: estimate_tokens(&text),
+            variables: variables(&text),
+            source: text,
+        }
+    }
+}
+
+/// The variables that a template names; of a text that is no template, none: it fails on its own.
+fn variables(text: &str) -> Vec<String> {
+    if !text.contains("{{") && !text.contains("{%") {
+        return Vec::new();
+    }
+    let environment = Environment::empty();
+    let template = environment.template_from_str(text);
+    let names = template.map(|template| template.undeclared_variables(false));
+    names.unwrap_or_default().into_iter().collect()
+}
+
+/// How long an input is.
+enum Size {
+    /// As it lies there now.
+    Bytes(u64),
+    /// Nobody knows before the slot.
+    AtMost(u64),
+}
+
+fn size(input: &Input) -> Size {
+    let most = u64::try_from(input.max_bytes).unwrap_or(u64::MAX);
+    let length = |path: &Path| path.metadata().ok().filter(std::fs::Metadata::is_file);
+    match &input.source {
+        InputSource::File(path) => match length(path) {
+            Some(file) => Size::Bytes(file.len().min(most)),
+            None => Size::AtMost(most),
+        },
+        InputSource::Command { .. } => Size::AtMost(most),
+    }
+}
+
+#[cfg(test)]
+mod tests;

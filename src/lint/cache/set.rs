@@ -1,0 +1,192 @@
+//! Sets of jobs whose calls can find each other's cache entries.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::super::board::{Board, Group, Line};
+use super::super::{Identity, Prefix, Prompt, Subject};
+use super::cold::LARGE;
+use crate::job::{CacheTtl, GroupId};
+
+/// What decides whether two calls find each other's entries: caches belong to a workspace, for which the group
+/// stands, and to a model.
+type Key<'a> = (&'a GroupId, &'a str, &'a Identity);
+
+/// The sets of jobs worth a look, as indices of the subjects in the order of names.
+///
+/// A job with nobody to share with is a set of its own.
+pub(super) fn sets(subjects: &[Subject]) -> Vec<Vec<usize>> {
+    let worth =
+        |(_, subject): &(usize, &Subject)| subject.prompt.as_ref().is_some_and(is_worth_a_look);
+    let mut order: Vec<(usize, &Subject)> = subjects.iter().enumerate().filter(worth).collect();
+    order.sort_by(|one, two| one.1.job.cmp(&two.1.job));
+    let mut sets: Vec<Vec<usize>> = Vec::new();
+    let mut known: HashMap<Key<'_>, usize> = HashMap::new();
+    for (index, subject) in order {
+        let set = match key(subject) {
+            Some(key) => *known.entry(key).or_insert(sets.len()),
+            None => sets.len(),
+        };
+        match sets.get_mut(set) {
+            Some(members) => members.push(index),
+            None => sets.push(vec![index]),
+        }
+    }
+    sets
+}
+
+fn is_worth_a_look(prompt: &Prompt) -> bool {
+    let may_save = |prefix: &Prefix| {
+        let is_steady = matches!(prefix.identity, Identity::Steady(_));
+        is_steady && prompt.model.price.is_some() && prompt.model.can_cache(prefix.tokens)
+    };
+    let prefix = prompt.prefix.as_ref();
+    prompt.tokens >= LARGE
+        || prefix.is_some_and(|prefix| prefix.cache.is_some() || may_save(prefix))
+}
+
+fn key(subject: &Subject) -> Option<Key<'_>> {
+    let prompt = subject.prompt.as_ref()?;
+    let prefix = prompt.prefix.as_ref()?;
+    let shareable = match prefix.identity {
+        Identity::Steady(_) | Identity::Loose(_) => prompt.model.can_cache(prefix.tokens),
+        Identity::Fleeting => false,
+    };
+    shareable.then_some((&subject.group, prompt.model.id.as_str(), &prefix.identity))
+}
+
+/// The jobs of all sets, set by set, with a group for each set.
+pub(super) fn stand_ins(subjects: &[Subject], sets: &[Vec<usize>]) -> Vec<Subject> {
+    let mut stand_ins = Vec::new();
+    for (number, members) in sets.iter().enumerate() {
+        let group = GroupId::new(format!("{number:010}"));
+        stand_ins.extend(members.iter().map(|index| {
+            let subject = &subjects[*index];
+            Subject::new(
+                subject.job.clone(),
+                group.clone(),
+                subject.timetable.clone(),
+            )
+        }));
+    }
+    stand_ins
+}
+
+/// One job of a set.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Member<'a> {
+    /// The job as given.
+    pub(super) subject: &'a Subject,
+    /// What it sends.
+    pub(super) prompt: &'a Prompt,
+    /// Its timetable, as an index into the classes of the group.
+    pub(super) class: usize,
+}
+
+impl Member<'_> {
+    /// How long its entries live; `None` if it neither writes nor reads one.
+    pub(super) fn ttl(&self) -> Option<CacheTtl> {
+        let prefix = self.prompt.prefix.as_ref()?;
+        prefix
+            .cache
+            .filter(|_| self.prompt.model.can_cache(prefix.tokens))
+    }
+}
+
+/// Jobs that share entries, and when they fire.
+#[derive(Debug)]
+pub(super) struct Set<'a> {
+    /// The board of all sets.
+    pub(super) board: &'a Board<'a>,
+    /// The set's group on it.
+    pub(super) group: &'a Group,
+    /// The jobs, by name; at least one.
+    pub(super) members: Vec<Member<'a>>,
+    /// For each class, its firings in the first 365 days, in seconds.
+    pub(super) year: Vec<Vec<i64>>,
+}
+
+impl<'a> Set<'a> {
+    /// A group of a board of stand-ins, each of which stands for the subject at its place.
+    pub(super) fn new(board: &'a Board<'a>, group: &'a Group, origins: &[&'a Subject]) -> Self {
+        let year = board.calendar.from..board.calendar.year_end;
+        let mut members: Vec<Member<'a>> = Vec::new();
+        for (class, jobs) in group.classes.iter().enumerate() {
+            members.extend(jobs.members.iter().filter_map(|index| {
+                let subject = origins[*index];
+                let prompt = subject.prompt.as_ref()?;
+                Some(Member {
+                    subject,
+                    prompt,
+                    class,
+                })
+            }));
+        }
+        members.sort_by(|one, two| one.subject.job.cmp(&two.subject.job));
+        let fires = |class| board.fires_of(group.lines_of(class), &year);
+        Self {
+            board,
+            group,
+            members,
+            year: (0..group.classes.len()).map(fires).collect(),
+        }
+    }
+
+    /// The longest life that a job of the set asks for. A read renews an entry for the life it was written with, so
+    /// where lives differ the longest counts for all.
+    pub(super) fn life(&self) -> Option<CacheTtl> {
+        let ttls = || self.members.iter().filter_map(Member::ttl);
+        ttls().max_by_key(|ttl| seconds(*ttl))
+    }
+
+    /// Whether a job of each class writes and reads entries.
+    pub(super) fn cached_classes(&self) -> Vec<bool> {
+        let mut cached = vec![false; self.group.classes.len()];
+        for member in self.members.iter().filter(|member| member.ttl().is_some()) {
+            cached[member.class] = true;
+        }
+        cached
+    }
+
+    /// The first firing of a class in the whole horizon.
+    pub(super) fn first_fire(&self, class: usize) -> Option<i64> {
+        let later = || {
+            let lines = self.group.lines_of(class).iter();
+            lines.filter_map(|line| self.board.first_fire(line)).min()
+        };
+        self.year[class].first().copied().or_else(later)
+    }
+
+    /// The firings of some classes in a span, in order, each instant once.
+    pub(super) fn fires_in(&self, classes: &[bool], span: &Range<i64>) -> Vec<i64> {
+        let is_asked = |line: &&Line| classes[line.class];
+        let lines = self.group.lines.iter().filter(is_asked);
+        self.board.fires_of(lines, span)
+    }
+
+    /// Which expression of a class fires at an instant.
+    pub(super) fn cron_at(&self, class: usize, at: i64) -> Option<usize> {
+        let mut found = Vec::new();
+        let mut lines = self.group.lines_of(class).iter();
+        let line = lines.find(|line| {
+            self.board.fires(line, &(at..at + 1), &mut found);
+            !found.is_empty()
+        })?;
+        Some(line.cron)
+    }
+}
+
+/// A life in seconds.
+pub(super) const fn seconds(ttl: CacheTtl) -> i64 {
+    match ttl {
+        CacheTtl::FiveMinutes => 5 * 60,
+        CacheTtl::OneHour => 60 * 60,
+    }
+}
+
+/// Whether an entry is alive at an instant, from the earlier instants at which it was written or read.
+pub(super) fn is_alive(uses: &[i64], at: i64, life: CacheTtl) -> bool {
+    let earlier = uses.partition_point(|used| *used < at);
+    let last = earlier.checked_sub(1).and_then(|last| uses.get(last));
+    last.is_some_and(|last| at - last < seconds(life))
+}

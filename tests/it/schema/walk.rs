@@ -1,0 +1,290 @@
+//! Ways through a schema, and the same ways through a sample.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::LazyLock;
+
+use offpeak::config::{JOB_SCHEMA, SETTINGS_SCHEMA};
+use serde_json::{Map, Value, json};
+
+use super::sample::Kind;
+
+static SCHEMAS: LazyLock<[Value; 2]> =
+    LazyLock::new(|| [SETTINGS_SCHEMA, JOB_SCHEMA].map(|text| serde_json::from_str(text).unwrap()));
+
+/// From a value to one inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// A field of this name.
+    Field(&'static str),
+    /// A field whose name the user chooses.
+    Any,
+    /// An element of a list.
+    Item,
+}
+
+/// A place in a schema.
+#[derive(Debug, Clone)]
+pub struct Spot {
+    /// The kind of file.
+    pub kind: Kind,
+    steps: Vec<Step>,
+    /// The node with its notes, and what it refers to, from reference to reference.
+    chain: Vec<&'static Value>,
+    /// The end of the chain, which has the rules.
+    target: &'static Value,
+    /// The name of the definition that it refers to.
+    pub definition: Option<&'static str>,
+    /// The map in which it stands.
+    parent: Option<&'static Value>,
+}
+
+/// Every place in the schema of a kind, the whole map first. What a listed job shares with one in a file of its own is
+/// left out; a test holds the two together.
+pub fn spots(kind: Kind) -> Vec<Spot> {
+    let [settings, job] = &*SCHEMAS;
+    let root = match kind {
+        Kind::Settings => settings,
+        Kind::Job => &job["definitions"]["job"],
+        Kind::Listed => &job["definitions"]["listed_job"],
+    };
+    let mut found = Vec::new();
+    collect(Spot::new(kind, Vec::new(), root, None), &mut found);
+    found
+}
+
+fn collect(spot: Spot, found: &mut Vec<Spot>) {
+    let inside = spot.children();
+    found.push(spot);
+    for child in inside {
+        if !child.is_shared() {
+            collect(child, found);
+        }
+    }
+}
+
+/// Calls for every map that refers to a definition.
+pub fn each_reference(schema: &Value, call: &mut dyn FnMut(&Map<String, Value>)) {
+    match schema {
+        Value::Object(map) => {
+            if map.contains_key("$ref") {
+                call(map);
+            }
+            for value in map.values() {
+                each_reference(value, call);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                each_reference(item, call);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+impl Spot {
+    fn new(
+        kind: Kind,
+        steps: Vec<Step>,
+        node: &'static Value,
+        parent: Option<&'static Value>,
+    ) -> Self {
+        let [settings, job] = &*SCHEMAS;
+        let schema = if kind == Kind::Settings {
+            settings
+        } else {
+            job
+        };
+        let (mut target, mut definition) = (node, None);
+        let mut chain = vec![node];
+        while let Some(reference) = target["$ref"].as_str() {
+            let pointer = reference.trim_start_matches('#');
+            target = schema.pointer(pointer).unwrap();
+            definition = pointer.rsplit('/').next();
+            chain.push(target);
+        }
+        Self {
+            kind,
+            steps,
+            chain,
+            target,
+            definition,
+            parent,
+        }
+    }
+
+    fn children(&self) -> Vec<Self> {
+        let child = |step, node| {
+            let steps = [self.steps.as_slice(), &[step]].concat();
+            Self::new(self.kind, steps, node, Some(self.target))
+        };
+        let fields = self
+            .fields()
+            .map(|(name, node)| child(Step::Field(name), node));
+        let any = self.target.get("additionalProperties");
+        let any = any.filter(|node| node.is_object());
+        fields
+            .chain(any.map(|node| child(Step::Any, node)))
+            .chain(self.target.get("items").map(|node| child(Step::Item, node)))
+            .collect()
+    }
+
+    /// Whether it is a field of a listed job that refers to the same field of a job.
+    fn is_shared(&self) -> bool {
+        let shared = format!("#/definitions/job/properties/{}", self.path());
+        self.kind == Kind::Listed && self.chain[0]["$ref"] == shared
+    }
+
+    /// The fields that may stand here; `false` marks those that may not.
+    fn fields(&self) -> impl Iterator<Item = (&'static str, &'static Value)> {
+        let fields = self.target.get("properties").and_then(Value::as_object);
+        fields
+            .into_iter()
+            .flatten()
+            .filter(|(_, node)| **node != Value::Bool(false))
+            .map(|(name, node)| (name.as_str(), node))
+    }
+
+    /// The names of its fields.
+    pub fn names(&self) -> BTreeSet<String> {
+        self.fields().map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// The way to it.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The way to it as a text.
+    pub fn path(&self) -> String {
+        let parts: Vec<&str> = self
+            .steps
+            .iter()
+            .map(|step| match step {
+                Step::Field(name) => name,
+                Step::Any => "*",
+                Step::Item => "[]",
+            })
+            .collect();
+        parts.join(".")
+    }
+
+    /// Whether it is a map with fields of its own and no others.
+    pub fn is_closed_map(&self) -> bool {
+        self.target["additionalProperties"] == json!(false)
+    }
+
+    /// Whether nothing has a name of its own inside.
+    pub fn is_leaf(&self) -> bool {
+        let parts = ["properties", "additionalProperties"];
+        parts.iter().all(|part| self.target.get(part).is_none())
+    }
+
+    /// A note or rule of the place, or else of what it refers to.
+    pub fn get(&self, key: &str) -> Option<&'static Value> {
+        self.chain.iter().find_map(|node| node.get(key))
+    }
+
+    /// What an editor shows.
+    pub fn description(&self) -> &'static str {
+        self.get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    /// The default.
+    pub fn default(&self) -> Option<Value> {
+        self.get("default").cloned()
+    }
+
+    /// The examples.
+    pub fn examples(&self) -> Vec<Value> {
+        let examples = self.get("examples").and_then(Value::as_array);
+        examples.cloned().unwrap_or_default()
+    }
+
+    /// Every value that may stand here, where there are few.
+    pub fn words(&self) -> Vec<Value> {
+        if self.target["type"] == "boolean" {
+            return vec![json!(true), json!(false)];
+        }
+        let words = self.target.get("enum").and_then(Value::as_array);
+        words.cloned().unwrap_or_default()
+    }
+
+    /// A right file but for this value.
+    pub fn plant(&self, value: Value) -> Value {
+        let mut map = self.kind.sample();
+        if let (Some(Step::Field(name)), Some(parent)) = (self.steps.last(), self.parent) {
+            let owner = slot(&mut map, &self.steps[..self.steps.len() - 1]);
+            remove_excluded(owner, parent, name);
+        }
+        *slot(&mut map, &self.steps) = value;
+        self.kind.document(map)
+    }
+
+    /// A right file but for an unknown field in this map.
+    pub fn plant_unknown(&self) -> Value {
+        let mut map = self.kind.sample();
+        slot(&mut map, &self.steps)["zzz"] = json!(1);
+        self.kind.document(map)
+    }
+
+    /// Takes out of a map what its rules do not let stand together.
+    pub fn settle(&self, map: &mut Value, keep: &str) {
+        remove_excluded(map, self.target, keep);
+    }
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = format!("{:?}", self.kind).to_lowercase();
+        write!(f, "{kind} {}", self.path())
+    }
+}
+
+/// The value at the end of a way; what is no map or list on the way becomes one.
+fn slot<'v>(mut value: &'v mut Value, steps: &[Step]) -> &'v mut Value {
+    for step in steps {
+        value = match step {
+            Step::Field(name) => &mut value[*name],
+            Step::Any => {
+                if !value.is_object() {
+                    *value = json!({ "main": null });
+                }
+                value.as_object_mut().unwrap().values_mut().next().unwrap()
+            }
+            Step::Item => {
+                if !value.is_array() {
+                    *value = json!([null]);
+                }
+                &mut value[0]
+            }
+        };
+    }
+    value
+}
+
+/// Removes what excludes a field, and then what needs a field that is gone.
+fn remove_excluded(map: &mut Value, rules: &Value, keep: &str) {
+    let Some(map) = map.as_object_mut() else {
+        return;
+    };
+    let required = |rule: &Value| rule["required"][0].as_str().map(str::to_owned);
+    let exclusive: Vec<String> = rules["oneOf"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(required)
+        .collect();
+    if exclusive.iter().any(|name| name == keep) {
+        map.retain(|name, _| name == keep || !exclusive.contains(name));
+    }
+    for (dependent, needs) in rules["dependencies"].as_object().into_iter().flatten() {
+        let needed = needs[0].as_str().unwrap();
+        if !map.contains_key(needed) {
+            map.shift_remove(dependent);
+        }
+    }
+}
