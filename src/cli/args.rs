@@ -116,7 +116,7 @@ pub struct Validate {
     /// Job files or folders, from the working folder; `jobs` if not given.
     #[arg(value_name = "JOBS")]
     pub jobs: Vec<PathBuf>,
-    /// The first instant of the proof, such as `2026-12-01` or `2026-12-01T00:00:00Z`; now if not given.
+    /// The first instant of the proof, such as `2026-12-01` (midnight UTC) or `2026-12-01T00:00:00+09:00`; now if not given.
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     pub from: Option<DateTime<Utc>>,
     /// Exit with 1 for warnings too.
@@ -128,7 +128,7 @@ pub struct Validate {
     /// Move cron expressions until nothing collides or fires in a peak window, and write the files.
     #[arg(long)]
     pub fix: bool,
-    /// With --fix: show what would change and write nothing.
+    /// With --fix: show what would change and write nothing; the exit code is that of the files as they are.
     #[arg(long, requires = "fix")]
     pub dry_run: bool,
 }
@@ -139,7 +139,7 @@ pub struct Plan {
     /// Job files or folders, from the working folder; `jobs` if not given.
     #[arg(value_name = "JOBS")]
     pub jobs: Vec<PathBuf>,
-    /// An instant of the first day, such as `2026-12-01` or `2026-12-01T00:00:00Z`; now if not given.
+    /// An instant of the first day, such as `2026-12-01` (midnight UTC) or `2026-12-01T00:00:00+09:00`; now if not given.
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     pub from: Option<DateTime<Utc>>,
     /// How many days, 1 to 366; strip and picture show the first 31.

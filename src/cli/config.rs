@@ -5,10 +5,10 @@ use std::io::Write;
 use serde_json::json;
 
 use super::{CliError, Context, Exit, args, linting, times};
-use crate::config::{self, Config, KeySource};
+use crate::config::{self, Config, ConfigErrors, KeySource, Mistake};
 use crate::job::JobId;
 
-/// Prints them; a secret is never read.
+/// Prints them; a secret is never read, and settings with mistakes are not in force.
 pub fn run(context: &Context, args: &args::Config, out: &mut dyn Write) -> Result<Exit, CliError> {
     if args.defaults {
         write!(out, "{}", config::DEFAULTS)?;
@@ -18,7 +18,19 @@ pub fn run(context: &Context, args: &args::Config, out: &mut dyn Write) -> Resul
         write!(out, "{}", schema_text(schema))?;
         return Ok(Exit::Done);
     }
-    let config = context.settings()?;
+    let reading = context.read(&[]);
+    if !reading.unreadable.is_empty() {
+        return Err(CliError::unreadable(reading));
+    }
+    // What is wrong in a job is no matter of the settings.
+    let mistakes: Vec<Mistake> = reading.of_settings().cloned().collect();
+    if !mistakes.is_empty() {
+        return Err(CliError::config(ConfigErrors {
+            unreadable: Vec::new(),
+            mistakes,
+        }));
+    }
+    let config = reading.config;
     if context.is_json() {
         writeln!(out, "{}", as_json(context, &config))?;
     } else {

@@ -53,7 +53,7 @@ pub fn run(context: &Context, args: &args::DryRun, out: &mut dyn Write) -> Resul
     if context.is_json() {
         writeln!(out, "{}", as_json(&sketch))?;
     } else {
-        as_text(&config, &sketch, out)?;
+        as_text(context, &config, &sketch, out)?;
     }
     Ok(match sketch.preview.prepared {
         Prepared::Ready(_) | Prepared::Empty => Exit::Done,
@@ -143,7 +143,12 @@ fn estimate(request: &Request) -> Estimate {
     }
 }
 
-fn as_text(config: &Config, sketch: &Sketch<'_>, out: &mut dyn Write) -> std::io::Result<()> {
+fn as_text(
+    context: &Context,
+    config: &Config,
+    sketch: &Sketch<'_>,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     let (zone, peaks) = (sketch.planned.timetable.zone(), config.plan.peaks.zone());
     let job = &sketch.planned.job;
     let fire_at = sketch.slot.fire_at;
@@ -176,10 +181,14 @@ fn as_text(config: &Config, sketch: &Sketch<'_>, out: &mut dyn Write) -> std::io
     for at in &sketch.next {
         writeln!(out, "then      {}", times::both(zone, peaks, *at))?;
     }
-    prepared_as_text(sketch, out)
+    prepared_as_text(context, sketch, out)
 }
 
-fn prepared_as_text(sketch: &Sketch<'_>, out: &mut dyn Write) -> std::io::Result<()> {
+fn prepared_as_text(
+    context: &Context,
+    sketch: &Sketch<'_>,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     let request = match &sketch.preview.prepared {
         Prepared::Ready(request) => request,
         Prepared::Empty => {
@@ -203,11 +212,20 @@ fn prepared_as_text(sketch: &Sketch<'_>, out: &mut dyn Write) -> std::io::Result
         writeln!(out, "cache     {advice}")?;
     }
     if let Some(system) = &request.system {
-        writeln!(out, "\n--- system\n{}", system.trim_end())?;
+        writeln!(
+            out,
+            "\n--- system\n{}",
+            context.screen.still(system.trim_end())
+        )?;
     }
-    writeln!(out, "\n--- prompt\n{}", request.prompt.trim_end())?;
+    let prompt = context.screen.still(request.prompt.trim_end());
+    writeln!(out, "\n--- prompt\n{prompt}")?;
     match wire::body(request) {
-        Ok(body) => writeln!(out, "\n--- request body\n{}", pretty(&body)),
+        Ok(body) => writeln!(
+            out,
+            "\n--- request body\n{}",
+            context.screen.still(&pretty(&body))
+        ),
         Err(error) => writeln!(out, "\nthe request cannot be sent: {error}"),
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{CliError, Context, linting};
 use crate::config::{self, FileEdit, Reading, Refusal, Side};
-use crate::lint::{self, Change, Fixed, Mended, Reason, Rule, Stuck};
+use crate::lint::{self, Change, Fixed, Mended, Reason, Stuck};
 
 /// Whether files are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,28 @@ pub struct Placed {
     pub to: String,
 }
 
+/// What became of a schedule that was to be mended.
+#[derive(Debug)]
+pub struct Mending {
+    /// What was changed, or would be.
+    pub applied: Applied,
+    /// The groups that stay as they are.
+    pub stuck: Vec<Left>,
+    /// Why nothing was mended, if what is meant is not known.
+    pub not_changed: Option<String>,
+}
+
+/// A group that was left as it is.
+#[derive(Debug, Clone, Serialize)]
+pub struct Left {
+    /// The group.
+    pub group: String,
+    /// The job at which it failed; pickup slots are named `pickup:GROUP`.
+    pub job: String,
+    /// Why, and what to do.
+    pub reason: String,
+}
+
 impl Applied {
     /// Whether a file was written.
     #[must_use]
@@ -70,7 +92,7 @@ pub fn apply(
 ) -> Result<Applied, CliError> {
     let edits = config::edits(&reading.sources, changes).map_err(|refused| refusal(&refused))?;
     if how == How::Write {
-        config::write(&edits)?;
+        config::write(&edits, &reading.sources)?;
     }
     let placed = changes.iter().filter_map(|change| placed(reading, change));
     let applied = Applied {
@@ -97,24 +119,41 @@ pub fn schedule(
     reading: &Reading,
     (from, how): (DateTime<Utc>, How),
     out: &mut dyn Write,
-) -> Result<Applied, CliError> {
+) -> Result<Mending, CliError> {
     if let Some(why) = hidden(reading) {
         let applied = apply(context, reading, &[], how, out)?;
         say(context, out, &format!("nothing was changed: {why}"))?;
-        return Ok(applied);
+        return Ok(Mending {
+            applied,
+            stuck: Vec::new(),
+            not_changed: Some(why),
+        });
     }
     let (mended, refused) = mended(reading, from);
     let applied = apply(context, reading, &mended.changes, how, out)?;
+    let mut left = Vec::new();
     for stuck in &mended.stuck {
-        say(context, out, &told(stuck, &refused))?;
+        let (why, help) = reason(stuck, &refused);
+        let group = &stuck.group;
+        let line = format!("group `{group}`: {why}; nothing in this group was changed: {help}");
+        say(context, out, &line)?;
+        left.push(Left {
+            group: group.to_string(),
+            job: stuck.job.to_string(),
+            reason: format!("{why}: {help}"),
+        });
     }
     if mended.changes.is_empty() && mended.stuck.is_empty() {
         say(context, out, "nothing to mend")?;
     }
-    Ok(applied)
+    Ok(Mending {
+        applied,
+        stuck: left,
+        not_changed: None,
+    })
 }
 
-/// Prints a line for people; programs read the findings.
+/// Prints a line for people; programs read it in the JSON.
 fn say(context: &Context, out: &mut dyn Write, line: &str) -> std::io::Result<()> {
     if context.is_json() {
         return Ok(());
@@ -128,13 +167,7 @@ pub fn hidden(reading: &Reading) -> Option<String> {
     if let Some(unreadable) = reading.unreadable.first() {
         return Some(format!("{} could not be read", unreadable.path));
     }
-    let hides = |mistake: &&config::Mistake| {
-        matches!(
-            mistake.rule,
-            Rule::BadField | Rule::BadCron | Rule::BadZone | Rule::UnknownKey | Rule::DuplicateId
-        )
-    };
-    let hiding = reading.mistakes.iter().find(hides)?;
+    let hiding = reading.hides.as_ref()?;
     Some(format!(
         "what is meant at {} is not known ({}); mend that first",
         hiding.place, hiding.rule
@@ -203,9 +236,9 @@ fn show(
 }
 
 /// Why a group was left as it is, and what to do.
-fn told(stuck: &Stuck, refused: &[Refusal]) -> String {
-    let Stuck { group, job, .. } = stuck;
-    let (why, help) = match stuck.reason {
+fn reason(stuck: &Stuck, refused: &[Refusal]) -> (String, String) {
+    let job = &stuck.job;
+    match stuck.reason {
         Reason::NoRoom => (
             format!("no legal time is left for `{job}`"),
             "move a job to another key or drop firings".to_owned(),
@@ -224,8 +257,7 @@ fn told(stuck: &Stuck, refused: &[Refusal]) -> String {
                 own.map(why_not).unwrap_or_default(),
             )
         }
-    };
-    format!("group `{group}`: {why}; nothing in this group was changed: {help}")
+    }
 }
 
 fn why_not(refusal: &Refusal) -> String {

@@ -49,7 +49,8 @@ pub fn run(context: &Context, args: &args::History, out: &mut dyn Write) -> Resu
     for run in &runs {
         if let Some(text) = texts.get(&run.id) {
             let at = times::local(config.plan.peaks.zone(), run.fire_at);
-            writeln!(out, "\n--- {} {at}\n{}", run.job, text.trim_end())?;
+            let text = context.screen.still(text.trim_end());
+            writeln!(out, "\n--- {} {at}\n{text}", run.job)?;
         }
     }
     Ok(Exit::Done)

@@ -179,6 +179,12 @@ impl Targets {
             svg: target(&args.svg, Content::Svg)?,
             ics: target(&args.ics, Content::Ics)?,
         };
+        if args.svg.is_some() && args.svg == args.ics && args.svg.as_deref() != Some("-".as_ref()) {
+            return Err(CliError::Refused {
+                what: "--svg and --ics name one file".to_owned(),
+                help: "give each its own".to_owned(),
+            });
+        }
         let asked = [targets.svg.as_ref(), targets.ics.as_ref()];
         let printed = asked
             .into_iter()

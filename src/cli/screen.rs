@@ -1,5 +1,6 @@
 //! What the user's terminal can do, read once.
 
+use std::borrow::Cow;
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
 
@@ -82,6 +83,16 @@ impl Screen {
         Self { paint, kind, width }
     }
 
+    /// A text of which a terminal obeys nothing but line breaks and tabs; a file or a pipe gets it as it is.
+    #[must_use]
+    pub fn still<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let moves = |c: char| c.is_control() && c != '\n' && c != '\t';
+        if self.kind == Kind::Terminal && text.contains(moves) {
+            return Cow::Owned(text.replace(moves, "\u{fffd}"));
+        }
+        Cow::Borrowed(text)
+    }
+
     /// Wraps a text in an ANSI style, such as `1` for bold or `31` for red.
     #[must_use]
     pub fn styled(&self, style: &str, text: &str) -> String {
@@ -116,6 +127,16 @@ mod tests {
             paint(Kind::Terminal, &[xterm, ("NO_COLOR", "")]),
             Paint::Color
         );
+    }
+
+    #[test]
+    fn a_terminal_obeys_no_text_and_a_stream_gets_it_whole() {
+        let text = "a\u{1b}[2J\tb\u{9b}31m\n";
+        assert_eq!(
+            screen(Kind::Terminal, 80, &[]).still(text),
+            "a\u{fffd}[2J\tb\u{fffd}31m\n"
+        );
+        assert_eq!(screen(Kind::Stream, 80, &[]).still(text), text);
     }
 
     #[test]

@@ -198,7 +198,7 @@ fn group_as_json(group: &GroupSpread, min_gap: Duration) -> Value {
     };
     value["outcome"] = json!(outcome);
     if let Some(extent) = extent {
-        value["widest"] = json!(*extent == Extent::Widest);
+        value["widest"] = json!(*extent == Extent::Widest && !is_capped(group));
     }
     if let SpreadOutcome::NoPlan(obstacle) = &group.outcome {
         value["reason"] = json!(reason(obstacle, min_gap));
@@ -206,13 +206,19 @@ fn group_as_json(group: &GroupSpread, min_gap: Duration) -> Value {
     value
 }
 
+/// Whether the proposed gap is so wide that no wider one was looked for.
+fn is_capped(group: &GroupSpread) -> bool {
+    group.after.is_none_or(|gap| gap >= DAY)
+}
+
 /// What became of a group.
 fn words(group: &GroupSpread, min_gap: Duration) -> String {
     let gap = |gap: Option<Duration>| gap.map_or_else(|| "more than a day".to_owned(), times::span);
     let (before, after) = (gap(group.before), gap(group.after));
-    let widest = |extent: &Extent| match extent {
-        Extent::Widest => "the widest there is",
-        Extent::WidestFound => "the widest that was found",
+    let widest = |extent: &Extent| match (is_capped(group), extent) {
+        (true, Extent::Widest | Extent::WidestFound) => "wide enough",
+        (false, Extent::Widest) => "the widest there is",
+        (false, Extent::WidestFound) => "the widest that was found",
     };
     match &group.outcome {
         SpreadOutcome::Widened(extent) => {

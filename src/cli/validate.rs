@@ -13,7 +13,7 @@ use chrono::{DateTime, Datelike, Utc};
 use serde_json::json;
 
 use super::args::{self, Format};
-use super::fix::{self, Applied, How};
+use super::fix::{self, Applied, How, Mending};
 use super::{CliError, Context, Exit, json as twins, linting, times};
 use crate::config::Reading;
 use crate::job::JobState;
@@ -45,27 +45,72 @@ pub fn run(
     let from = args.from.unwrap_or_else(|| context.now());
     provable(from)?;
     let mut told = Vec::new();
-    let (reading, fixed) = match how(args) {
-        Some(how) => {
-            let applied = fix::schedule(context, &reading, (from, how), &mut told)?;
-            (after(context, args, reading, &applied), Some(applied))
-        }
-        None => (reading, None),
+    let mending = match how(args) {
+        Some(how) => Some(fix::schedule(context, &reading, (from, how), &mut told)?),
+        None => None,
     };
-    let config = &reading.config;
-    let verdict = crate::lint::check(&linting::subjects(config), &linting::rules(config), from);
+    let applied = mending.as_ref().map(|mending| &mending.applied);
+    let proof = proof(context, args, (reading, from), applied);
+    let Proof { shown, .. } = &proof;
     let printed = match context.global.format {
         Format::Human => out
             .write_all(&told)
-            .and_then(|()| as_text(context, &reading, &verdict, out)),
-        Format::Json => writeln!(out, "{}", as_json(&reading, &verdict, fixed.as_ref())),
-        Format::Github => as_annotations(context, &reading, &verdict, out),
-        Format::Sarif => as_sarif(&reading, &verdict, out),
+            .and_then(|()| as_text(context, &proof, out)),
+        Format::Json => writeln!(out, "{}", as_json(&proof, mending.as_ref())),
+        Format::Github => as_annotations(context, &proof, out),
+        Format::Sarif => as_sarif(&shown.reading, &shown.verdict, out),
     };
     match printed {
         // A reader that has seen enough changes nothing about the verdict.
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
-        Ok(()) | Err(_) => Ok(exit(&reading, &verdict, args)),
+        Ok(()) | Err(_) => Ok(proof.exit(args)),
+    }
+}
+
+/// Files, and what is proved of them.
+struct Checked {
+    reading: Reading,
+    verdict: Verdict,
+}
+
+/// What is shown, and what the exit code is about.
+struct Proof {
+    /// The files as they are, or as they would be with the changes that are shown only.
+    shown: Checked,
+    /// The files as they are, where the others are shown.
+    on_disk: Option<Checked>,
+}
+
+impl Checked {
+    fn new(reading: Reading, from: DateTime<Utc>) -> Self {
+        let config = &reading.config;
+        let verdict = crate::lint::check(&linting::subjects(config), &linting::rules(config), from);
+        Self { reading, verdict }
+    }
+
+    fn is_ok(&self) -> bool {
+        let reading = &self.reading;
+        reading.unreadable.is_empty() && reading.mistakes.is_empty() && self.verdict.is_safe()
+    }
+}
+
+impl Proof {
+    fn on_disk(&self) -> &Checked {
+        self.on_disk.as_ref().unwrap_or(&self.shown)
+    }
+
+    fn exit(&self, args: &args::Validate) -> Exit {
+        let Checked { reading, verdict } = self.on_disk();
+        let advice = &mut reading.advice.iter();
+        let warnings = advice.any(|mistake| mistake.accepted.is_none())
+            || verdict.findings.iter().any(Finding::is_advice);
+        if !reading.unreadable.is_empty() {
+            Exit::Usage
+        } else if !self.on_disk().is_ok() || (args.strict && warnings) {
+            Exit::No
+        } else {
+            Exit::Done
+        }
     }
 }
 
@@ -78,14 +123,22 @@ fn how(args: &args::Validate) -> Option<How> {
     }
 }
 
-/// The files after the changes: from the disk if they are written, else as they would be.
-fn after(context: &Context, args: &args::Validate, before: Reading, applied: &Applied) -> Reading {
-    if applied.edits.is_empty() {
-        return before;
-    }
-    match applied.how {
-        How::Write => context.read(&args.jobs),
-        How::Show => context.read_edited(&args.jobs, &applied.edits),
+/// Proves the files after the changes: from the disk if they are written, else as they would be and as they are.
+fn proof(
+    context: &Context,
+    args: &args::Validate,
+    (before, from): (Reading, DateTime<Utc>),
+    applied: Option<&Applied>,
+) -> Proof {
+    let changing = applied.filter(|applied| !applied.edits.is_empty());
+    let (shown, on_disk) = match changing.map(|applied| (applied.how, &applied.edits)) {
+        None => (before, None),
+        Some((How::Write, _)) => (context.read(&args.jobs), None),
+        Some((How::Show, edits)) => (context.read_edited(&args.jobs, edits), Some(before)),
+    };
+    Proof {
+        shown: Checked::new(shown, from),
+        on_disk: on_disk.map(|reading| Checked::new(reading, from)),
     }
 }
 
@@ -103,48 +156,25 @@ pub(super) fn provable(from: DateTime<Utc>) -> Result<(), CliError> {
     })
 }
 
-fn exit(reading: &Reading, verdict: &Verdict, args: &args::Validate) -> Exit {
-    let advised = reading
-        .advice
-        .iter()
-        .any(|mistake| mistake.accepted.is_none());
-    let warnings = advised || verdict.findings.iter().any(Finding::is_advice);
-    if !reading.unreadable.is_empty() {
-        Exit::Usage
-    } else if !reading.mistakes.is_empty() || !verdict.is_safe() || (args.strict && warnings) {
-        Exit::No
-    } else {
-        Exit::Done
-    }
-}
-
-fn as_text(
-    context: &Context,
-    reading: &Reading,
-    verdict: &Verdict,
-    out: &mut dyn Write,
-) -> std::io::Result<()> {
+fn as_text(context: &Context, proof: &Proof, out: &mut dyn Write) -> std::io::Result<()> {
+    let Checked { reading, verdict } = &proof.shown;
     let reports = linting::reports(reading, verdict);
     if !reports.is_empty() {
         writeln!(out, "{}", linting::render(context, &reports).trim_end())?;
         writeln!(out)?;
     }
     upcoming(reading, verdict.from, out)?;
-    summary(context, reading, verdict, out)
+    summary(context, proof, out)
 }
 
 /// A workflow command for each thing, and the summary for the log.
-fn as_annotations(
-    context: &Context,
-    reading: &Reading,
-    verdict: &Verdict,
-    out: &mut dyn Write,
-) -> std::io::Result<()> {
+fn as_annotations(context: &Context, proof: &Proof, out: &mut dyn Write) -> std::io::Result<()> {
+    let Checked { reading, verdict } = &proof.shown;
     let root = Root::of_process();
     for remark in remark::all(reading, verdict) {
         writeln!(out, "{}", github::command(&remark, &root))?;
     }
-    summary(context, reading, verdict, out)
+    summary(context, proof, out)
 }
 
 fn as_sarif(reading: &Reading, verdict: &Verdict, out: &mut dyn Write) -> std::io::Result<()> {
@@ -153,12 +183,11 @@ fn as_sarif(reading: &Reading, verdict: &Verdict, out: &mut dyn Write) -> std::i
 }
 
 /// One line: how much was found, or what is proved.
-fn summary(
-    context: &Context,
-    reading: &Reading,
-    verdict: &Verdict,
-    out: &mut dyn Write,
-) -> std::io::Result<()> {
+fn summary(context: &Context, proof: &Proof, out: &mut dyn Write) -> std::io::Result<()> {
+    let Checked { reading, verdict } = &proof.shown;
+    if proof.on_disk.is_some() {
+        write!(out, "with these changes: ")?;
+    }
     let counts = Counts::of(reading, verdict);
     let mut more = String::new();
     if counts.warnings > 0 {
@@ -240,7 +269,8 @@ fn upcoming(reading: &Reading, from: DateTime<Utc>, out: &mut dyn Write) -> std:
     Ok(())
 }
 
-fn as_json(reading: &Reading, verdict: &Verdict, fixed: Option<&Applied>) -> serde_json::Value {
+fn as_json(proof: &Proof, mending: Option<&Mending>) -> serde_json::Value {
+    let Checked { reading, verdict } = &proof.shown;
     let mut findings: Vec<serde_json::Value> = Vec::new();
     findings.extend(reading.unreadable.iter().map(twins::unreadable));
     let mistakes = reading.mistakes.iter().chain(&reading.advice);
@@ -256,12 +286,16 @@ fn as_json(reading: &Reading, verdict: &Verdict, fixed: Option<&Applied>) -> ser
         "from": twins::instant(verdict.from),
         "until": twins::instant(verdict.until),
         "jobs": reading.config.plan.jobs.len(),
-        "ok": reading.unreadable.is_empty() && reading.mistakes.is_empty() && verdict.is_safe(),
+        "ok": proof.on_disk().is_ok(),
         "findings": findings,
     });
-    if let Some(applied) = fixed {
-        whole["changes"] = json!(applied.changes);
-        whole["written"] = json!(applied.is_written());
+    if let Some(mending) = mending {
+        whole["changes"] = json!(mending.applied.changes);
+        whole["written"] = json!(mending.applied.is_written());
+        whole["stuck"] = json!(mending.stuck);
+        if let Some(why) = &mending.not_changed {
+            whole["not_changed"] = json!(why);
+        }
     }
     whole
 }

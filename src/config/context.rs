@@ -1,7 +1,7 @@
 //! What the decoders share: the mistakes so far, zone data, files already read.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::job::JobId;
@@ -31,6 +31,8 @@ pub struct Context<'o> {
     pub mistakes: Vec<Mistake>,
     /// The job that is being decoded.
     pub job: Option<JobId>,
+    /// How many templates were tried at length.
+    pub long_trials: usize,
     /// How many mistakes each file holds.
     pub crowd: Crowd,
     texts: BTreeMap<PathBuf, Result<Arc<Source>, String>>,
@@ -44,6 +46,7 @@ impl<'o> Context<'o> {
             zones,
             mistakes: Vec::new(),
             job: None,
+            long_trials: 0,
             crowd: Crowd::default(),
             texts: BTreeMap::new(),
         }
@@ -192,6 +195,21 @@ pub fn shown_path(path: &Path, folder: &Path) -> String {
         .unwrap_or(path)
         .display()
         .to_string()
+}
+
+/// A path without `.` and `..`, by its text alone: what it names need not exist yet.
+pub fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// What the system says, without its error number.

@@ -16,7 +16,7 @@ use super::decode_defaults::{
 };
 use super::decode_output::{check, output, request};
 use super::decode_policies::{defer, tighter_retry};
-use super::decode_rules::accept;
+use super::decode_rules::{Accepted, accept};
 use super::decode_settings::Settings;
 use super::decode_text::{Surroundings, input_names, inputs, prompt, system};
 use super::fields::{Field, Fields};
@@ -32,8 +32,8 @@ pub struct DecodedJob {
     pub place: Place,
     /// Where each of its cron expressions stands.
     pub crons: Vec<Place>,
-    /// The rules that it accepts, each with its reason.
-    pub accepted: BTreeMap<Rule, String>,
+    /// The rules that it accepts, each with its reason and its place.
+    pub accepted: BTreeMap<Rule, Accepted>,
     /// Where its output file is named.
     pub output: Option<Place>,
 }

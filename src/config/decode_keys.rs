@@ -1,6 +1,6 @@
 //! `keys` and `notify`: names for secrets that stand elsewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use crate::job::{GroupId, KeyId};
 use crate::lint::Rule;
 
 use super::checked::{KeyConfig, KeySource, NotifyConfig};
-use super::context::Context;
+use super::context::{Context, plain, shown_path};
 use super::fields::{Field, Fields, open_entries};
 use super::mistakes::Mistake;
 use super::node::{Entry, Node, Value};
-use super::source::Source;
+use super::source::{Place, Source};
 use super::typed;
 
 /// Masks what may be a secret in the wrong place under `keys`, `notify` and `upstream`, so that no message and no snippet shows it.
@@ -113,7 +113,7 @@ pub fn keys(
     field: Field<'_>,
     folder: &Path,
 ) -> Option<BTreeMap<KeyId, KeyConfig>> {
-    let mut keys = BTreeMap::new();
+    let (mut keys, mut named_sources) = (BTreeMap::new(), Vec::new());
     for entry in open_entries(
         cx,
         field,
@@ -123,8 +123,14 @@ pub fn keys(
             continue;
         };
         let named = named(cx, field, "key");
-        let config = key(cx, field, folder);
+        let (config, place) = key(cx, field, folder).unzip();
         if let Some(name) = named {
+            named_sources.extend(
+                config
+                    .clone()
+                    .zip(place)
+                    .map(|(key, place)| (name, key, place)),
+            );
             // A key with a mistake stays known, so that the jobs that name it are not wrong too.
             let nowhere = || KeyConfig {
                 source: KeySource::Env(String::new()),
@@ -134,6 +140,7 @@ pub fn keys(
                 .or_insert(config.unwrap_or_else(nowhere));
         }
     }
+    report_shared(cx, &named_sources);
     if matches!(&field.node.value, Value::Map(entries) if entries.is_empty()) {
         cx.expected(
             field,
@@ -141,6 +148,41 @@ pub fn keys(
         );
     }
     (!keys.is_empty()).then_some(keys)
+}
+
+/// Tells of the first two keys of every two groups that name one variable or file: no secret has to be read for that.
+fn report_shared(cx: &mut Context<'_>, keys: &[(&str, KeyConfig, Place)]) {
+    let mut told = BTreeSet::new();
+    for (index, (two, second, place)) in keys.iter().enumerate() {
+        for (one, first, first_place) in &keys[..index] {
+            let mut groups = [&first.group, &second.group];
+            groups.sort();
+            if first.group == second.group || first.source != second.source || !told.insert(groups)
+            {
+                continue;
+            }
+            let message = format!(
+                "key `{one}` of group `{}` and key `{two}` of group `{}` hold the same secret: both name {}",
+                first.group,
+                second.group,
+                shown(cx, &second.source)
+            );
+            let help = format!(
+                "the provider counts both groups as one: give both keys one `group`, as in `{two}: {{ …, group: {} }}`",
+                first.group
+            );
+            let mistake = Mistake::new(Rule::SameSecret, place.clone(), message)
+                .related(first_place.clone(), format!("`{one}` names it here"));
+            cx.report(mistake.help(help));
+        }
+    }
+}
+
+fn shown(cx: &Context<'_>, source: &KeySource) -> String {
+    match source {
+        KeySource::Env(name) => format!("the variable `{name}`"),
+        KeySource::File(path) => format!("the file {}", shown_path(path, cx.folder)),
+    }
 }
 
 fn named<'a>(cx: &mut Context<'_>, field: Field<'a>, what: &str) -> Option<&'a str> {
@@ -156,7 +198,8 @@ fn named<'a>(cx: &mut Context<'_>, field: Field<'a>, what: &str) -> Option<&'a s
     None
 }
 
-fn key(cx: &mut Context<'_>, field: Field<'_>, folder: &Path) -> Option<KeyConfig> {
+/// Reads a key, and where its variable or file is named.
+fn key(cx: &mut Context<'_>, field: Field<'_>, folder: &Path) -> Option<(KeyConfig, Place)> {
     if let Value::Text(_) = field.node.value {
         literal(cx, field);
         return None;
@@ -173,9 +216,12 @@ fn key(cx: &mut Context<'_>, field: Field<'_>, folder: &Path) -> Option<KeyConfi
         .read(cx, "group", typed::name)
         .unwrap_or_else(|| field.name.to_owned());
     fields.close(cx);
-    let source = match (env, file) {
-        (Some(env), None) => KeySource::Env(variable(cx, env)?),
-        (None, Some(file)) => KeySource::File(folder.join(typed::text(cx, file)?)),
+    let (source, place) = match (env, file) {
+        (Some(env), None) => (KeySource::Env(variable(cx, env)?), env.place()),
+        (None, Some(file)) => {
+            let path = plain(&folder.join(typed::text(cx, file)?));
+            (KeySource::File(path), file.place())
+        }
         (Some(_), Some(file)) => {
             cx.refuse(
                 file,
@@ -193,10 +239,11 @@ fn key(cx: &mut Context<'_>, field: Field<'_>, folder: &Path) -> Option<KeyConfi
             return None;
         }
     };
-    Some(KeyConfig {
+    let key = KeyConfig {
         source,
         group: GroupId::new(group),
-    })
+    };
+    Some((key, place))
 }
 
 fn literal(cx: &mut Context<'_>, field: Field<'_>) {

@@ -77,12 +77,17 @@ pub fn normal_path(path: &str, job: &str) -> String {
         rest = tail;
     }
     normal.push_str(rest);
-    let parts: Vec<&str> = normal
-        .split('/')
-        .enumerate()
-        .filter(|(i, part)| !matches!((*i, *part), (1.., "") | (_, ".")))
-        .map(|(_, part)| part)
-        .collect();
+    let mut parts: Vec<&str> = Vec::new();
+    for (index, part) in normal.split('/').enumerate() {
+        match (index, part, parts.last()) {
+            // Nothing lies above the root.
+            (1.., "", _) | (_, ".", _) | (_, "..", Some(&"")) => {}
+            (_, "..", Some(last)) if *last != ".." => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
     parts.join("/")
 }
 
@@ -200,5 +205,9 @@ mod tests {
         assert_ne!(form("/out/a.md"), form("out/a.md"));
         assert_ne!(form("out/{{ date }}.md"), form("out/{{ slot }}.md"));
         assert_eq!(form("out/{{ date"), "out/{{date}}");
+        assert_eq!(form("./out/../out/{{date}}.md"), form("out/{{ date }}.md"));
+        assert_eq!(form("a/b/../../../c.md"), "../c.md");
+        assert_eq!(form("../../c.md"), "../../c.md");
+        assert_eq!(form("/../out/a.md"), "/out/a.md");
     }
 }

@@ -9,6 +9,7 @@ use crate::schedule::{PeakWindow, PeakWindows};
 use super::context::Context;
 use super::decode_settings::{BUILT_IN, DAY, ZERO};
 use super::fields::{Field, Fields, open_entries};
+use super::source::Place;
 use super::{typed, value};
 
 /// What `rules` says.
@@ -22,6 +23,15 @@ pub struct DecodedRules {
     pub peaks: PeakWindows,
     /// How bad each rule is.
     pub levels: Levels,
+}
+
+/// What a job says of a rule that it accepts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accepted {
+    /// Why.
+    pub reason: String,
+    /// Where the rule is named.
+    pub place: Place,
 }
 
 /// Reads `rules`: the least gap, the comfortable gap, the windows, the severities.
@@ -68,14 +78,15 @@ fn levels(cx: &mut Context<'_>, field: Field<'_>) -> Option<Levels> {
 }
 
 /// Reads `accept` of a job: rules, each with the reason why its findings are accepted.
-pub fn accept(cx: &mut Context<'_>, field: Field<'_>) -> Option<BTreeMap<Rule, String>> {
+pub fn accept(cx: &mut Context<'_>, field: Field<'_>) -> Option<BTreeMap<Rule, Accepted>> {
     let expected = "a map of rules to reasons such as `{ key-gap: \"staging key\" }`";
     let entries = open_entries(cx, field, expected)?;
     let mut accepted = BTreeMap::new();
     for entry in entries.iter().filter_map(Field::of) {
         let rule = rule(cx, entry, Rule::is_acceptable);
         if let Some((rule, reason)) = rule.zip(typed::text(cx, entry)) {
-            accepted.insert(rule, reason);
+            let place = entry.key.clone();
+            accepted.insert(rule, Accepted { reason, place });
         }
     }
     Some(accepted)
@@ -93,11 +104,8 @@ fn rule(cx: &mut Context<'_>, field: Field<'_>, may: fn(Rule) -> bool) -> Option
     if let Some(rule) = found.filter(|rule| may(*rule)) {
         return Some(rule);
     }
-    let (message, help) = if found.is_some() {
-        (
-            format!("`{}` always stays an error or is no job's own", field.name),
-            "mend what it finds; `offpeak validate --explain` lists the rules".to_owned(),
-        )
+    let (message, help) = if let Some(rule) = found {
+        refusal(rule)
     } else {
         let near = value::nearest(field.name, names());
         let help = near.map_or_else(
@@ -108,6 +116,29 @@ fn rule(cx: &mut Context<'_>, field: Field<'_>, may: fn(Rule) -> bool) -> Option
     };
     cx.bad_field(field.key.clone(), message, Some(help));
     None
+}
+
+/// Why a rule cannot stand in `severity` or in `accept`, and what to do.
+fn refusal(rule: Rule) -> (String, String) {
+    if !rule.is_settable() {
+        return (
+            format!("`{rule}` always stays an error"),
+            format!(
+                "remove this and mend what it finds; `offpeak validate --explain {rule}` says how"
+            ),
+        );
+    }
+    let reason = if rule == Rule::UnusedAccept {
+        "is about `accept` itself: no job can accept it"
+    } else {
+        "is no matter of one job: no job can accept it"
+    };
+    (
+        format!("`{rule}` {reason}"),
+        format!(
+            "for the whole folder write in offpeak.yaml `rules: {{ severity: {{ {rule}: off }} }}`"
+        ),
+    )
 }
 
 fn days(cx: &mut Context<'_>, field: Field<'_>) -> Option<[bool; 7]> {

@@ -84,6 +84,15 @@ impl Mistake {
         self.severity == Severity::Error && self.accepted.is_none()
     }
 
+    /// Whether a firing or a rule may be meant at its place that is not known.
+    #[must_use]
+    pub const fn may_hide(&self) -> bool {
+        matches!(
+            self.rule,
+            Rule::BadField | Rule::BadCron | Rule::BadZone | Rule::UnknownKey | Rule::DuplicateId
+        )
+    }
+
     /// Says what to write instead.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {

@@ -1,7 +1,7 @@
 //! From options to a configuration: reads every file, reports every mistake.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::engine::{GroupPlan, Plan};
 use crate::job::JobId;
@@ -10,6 +10,7 @@ use super::checked::{Config, StoreConfig};
 use super::context::Context;
 use super::crowd;
 use super::decode_job::DecodedJob;
+use super::decode_rules::Accepted;
 use super::decode_settings::{Settings, settings};
 use super::fields::Field;
 use super::files;
@@ -17,7 +18,7 @@ use super::mistakes::{ConfigErrors, Mistake, Unreadable};
 use super::options::Options;
 use super::read_jobs::Jobs;
 use super::source::Source;
-use super::sources::Sources;
+use super::sources::{JobPlaces, Sources};
 use super::weigh::weigh;
 use super::zoneinfo::ZoneShelf;
 use super::{DEFAULTS, decode_keys};
@@ -33,8 +34,12 @@ pub struct Reading {
     pub advice: Vec<Mistake>,
     /// Files and folders that could not be read, or are no YAML.
     pub unreadable: Vec<Unreadable>,
+    /// The first mistake that may hide a firing or a rule, listed or not: what is meant there is not known.
+    pub hides: Option<Mistake>,
     /// Where jobs and cron expressions stand.
     pub sources: Sources,
+    /// The settings file, if there is one.
+    pub settings_file: Option<PathBuf>,
 }
 
 /// Reads a configuration that is to be run.
@@ -51,6 +56,14 @@ pub fn load(options: &Options) -> Result<Config, ConfigErrors> {
 }
 
 impl Reading {
+    /// What is wrong in the settings file, without its advice.
+    pub fn of_settings(&self) -> impl Iterator<Item = &Mistake> {
+        let is_there = |mistake: &&Mistake| {
+            self.settings_file.as_deref() == Some(mistake.place.source().path())
+        };
+        self.mistakes.iter().filter(is_there)
+    }
+
     /// What is wrong, apart from what could be read.
     #[must_use]
     pub fn into_errors(self) -> ConfigErrors {
@@ -87,15 +100,26 @@ pub fn read(options: &Options) -> Reading {
     } = cx;
     unreadable.extend(found.into_overfull());
     let (config, sources) = assemble(options, &folder, settings, zones, jobs);
-    let (mistakes, advice) = weigh(mistakes, &config, &sources)
+    let (mistakes, advice): (Vec<Mistake>, _) = weigh(mistakes, &config, &sources)
         .into_iter()
         .partition(Mistake::is_stopping);
+    let hides = mistakes.iter().find(|mistake| mistake.may_hide()).cloned();
     Reading {
         config,
         mistakes: crowd::listed(mistakes),
         advice: crowd::listed(advice),
         unreadable,
+        hides,
         sources,
+        settings_file: settings_path(options, &folder),
+    }
+}
+
+/// The settings file: the one that is named, else the usual one if it is there.
+fn settings_path(options: &Options, folder: &Path) -> Option<PathBuf> {
+    match &options.config_file {
+        Some(file) => Some(files::absolute(file)),
+        None => Some(folder.join("offpeak.yaml")).filter(|path| files::is_there(path)),
     }
 }
 
@@ -111,11 +135,7 @@ fn read_settings(
         DEFAULTS.to_owned(),
     );
     let base = files::parse(base).expect("a test parses defaults.yaml");
-    let path = match &options.config_file {
-        Some(file) => Some(files::absolute(file)),
-        None => Some(folder.join("offpeak.yaml")).filter(|path| files::is_there(path)),
-    };
-    let user = path.and_then(|path| {
+    let user = settings_path(options, folder).and_then(|path| {
         let read = files::read(&path, folder, &options.edited).and_then(|document| {
             match decode_keys::masked(&document.source, &document.tree) {
                 Some(masked) => files::parse(masked),
@@ -165,10 +185,20 @@ fn assemble(
     }
     let (mut planned, mut accepted) = (BTreeMap::new(), BTreeMap::new());
     for (id, decoded) in jobs {
-        sources.add_job(id.clone(), decoded.place, decoded.crons);
-        if !decoded.accepted.is_empty() {
-            accepted.insert(id.clone(), decoded.accepted);
+        let (mut reasons, mut accepts) = (BTreeMap::new(), BTreeMap::new());
+        for (rule, Accepted { reason, place }) in decoded.accepted {
+            reasons.insert(rule, reason);
+            accepts.insert(rule, place);
         }
+        if !reasons.is_empty() {
+            accepted.insert(id.clone(), reasons);
+        }
+        let places = JobPlaces {
+            start: decoded.place,
+            crons: decoded.crons,
+            accepts,
+        };
+        sources.add_job(id.clone(), places);
         planned.insert(id, decoded.planned);
     }
     let (store, keep) = &settings.store;

@@ -1,12 +1,12 @@
 //! Job files: one job each, or a list of them; and what only shows over all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::job::{JobId, TextSource};
 use crate::lint::Rule;
 
-use super::context::Context;
+use super::context::{Context, plain};
 use super::decode_job::{DecodedJob, job};
 use super::decode_output::normal_path;
 use super::decode_settings::Settings;
@@ -226,21 +226,6 @@ fn prompt_files(decoded: &DecodedJob) -> impl Iterator<Item = PathBuf> {
             TextSource::File(path) => Some(plain(path)),
             TextSource::Inline(_) => None,
         })
-}
-
-/// A path without `.` and `..`, by its text alone: what it names need not exist yet.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
-        }
-    }
-    plain
 }
 
 fn file_id(cx: &mut Context<'_>, document: &Document, start: &Place) -> Option<(JobId, Place)> {

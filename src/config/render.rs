@@ -1,5 +1,6 @@
 //! Draws what is wrong as a snippet of the user's file with the place marked.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use annotate_snippets::renderer::DecorStyle;
@@ -111,10 +112,15 @@ impl From<&Unreadable> for Report {
 }
 
 impl Report {
-    /// Puts a finding of the linter where it belongs: at its cron expression, or where its job begins.
+    /// Puts a finding of the linter where it belongs: at its cron expression, at the entry of `accept` that it is
+    /// about, or where its job begins.
     #[must_use]
     pub fn of_finding(finding: &Finding, sources: &Sources) -> Self {
-        let own = finding.cron.and_then(|cron| {
+        let accept = finding
+            .accepts
+            .and_then(|rule| sources.accept_place(&finding.job, rule));
+        let own = accept.or_else(|| {
+            let cron = finding.cron?;
             let pickup = || sources.pickup_place(&finding.group, cron);
             sources.cron_place(&finding.job, cron).or_else(pickup)
         });
@@ -271,7 +277,7 @@ fn snippet<'a>(source: &'a Source, marks: &[(usize, &'a Mark)]) -> Snippet<'a, A
             span.start - lines.start..span.end - lines.start,
         )
     });
-    Snippet::source(&source.text()[lines.clone()])
+    Snippet::source(still(&source.text()[lines.clone()]))
         .line_start(source.line(lines.start))
         .path(source.name())
         .annotations(annotations.collect::<Vec<_>>())
@@ -291,7 +297,7 @@ fn cut_snippet<'a>(
         .floor_char_boundary(span.start.saturating_sub(NEIGHBOURHOOD))
         .max(line.start);
     let to = text.floor_char_boundary(end + NEIGHBOURHOOD).min(line.end);
-    Snippet::source(&text[from..to])
+    Snippet::source(still(&text[from..to]))
         .line_start(mark.place.line())
         .annotation(annotation(index, mark, span.start - from..end - from))
 }
@@ -315,6 +321,16 @@ fn marked(source: &Source, span: Range<usize>) -> Range<usize> {
     let line = source.line_span(source.line(span.start));
     let end = span.end.min(line.end);
     span.start.min(end)..end
+}
+
+/// An excerpt in which no sign moves the cursor: the renderer shows those of one byte itself, and those of two are
+/// replaced by one of two, so that marks stay where they are.
+fn still(text: &str) -> Cow<'_, str> {
+    let moves = |c: char| matches!(c, '\u{80}'..='\u{9f}');
+    if text.contains(moves) {
+        return Cow::Owned(text.replace(moves, "\u{b7}"));
+    }
+    Cow::Borrowed(text)
 }
 
 /// Text of the user in a title must not move the cursor or the lines.

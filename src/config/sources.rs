@@ -1,9 +1,10 @@
 //! Where findings of the linter belong: jobs and cron expressions back to places in YAML.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::job::{GroupId, JobId};
-use crate::lint::Change;
+use crate::lint::{Change, Rule};
 
 use super::source::Place;
 
@@ -14,25 +15,50 @@ pub struct Sources {
     pickups: BTreeMap<GroupId, Vec<Place>>,
 }
 
+/// The places of a job.
 #[derive(Debug, Clone)]
-struct JobPlaces {
-    start: Place,
-    crons: Vec<Place>,
+pub(super) struct JobPlaces {
+    /// Where it begins.
+    pub start: Place,
+    /// Where its cron expressions stand.
+    pub crons: Vec<Place>,
+    /// Where the rules that it accepts are named.
+    pub accepts: BTreeMap<Rule, Place>,
 }
 
 impl Sources {
-    pub(super) fn add_job(&mut self, job: JobId, start: Place, crons: Vec<Place>) {
-        self.jobs.insert(job, JobPlaces { start, crons });
+    pub(super) fn add_job(&mut self, job: JobId, places: JobPlaces) {
+        self.jobs.insert(job, places);
     }
 
     pub(super) fn add_pickup(&mut self, group: GroupId, crons: Vec<Place>) {
         self.pickups.insert(group, crons);
     }
 
+    /// The files in which jobs and pickup slots stand, each with its name as shown to people.
+    pub fn files(&self) -> impl Iterator<Item = (&Path, &str)> {
+        let pickups = self.pickups.values().flatten();
+        let places = self
+            .jobs
+            .values()
+            .map(|places| &places.start)
+            .chain(pickups);
+        let files: BTreeMap<&Path, &str> = places
+            .map(|place| (place.source().path(), place.file()))
+            .collect();
+        files.into_iter()
+    }
+
     /// Where a job begins.
     #[must_use]
     pub fn job_place(&self, job: &JobId) -> Option<Place> {
         Some(self.jobs.get(job)?.start.clone())
+    }
+
+    /// Where a rule that a job accepts is named in its `accept`.
+    #[must_use]
+    pub fn accept_place(&self, job: &JobId, rule: Rule) -> Option<Place> {
+        self.jobs.get(job)?.accepts.get(&rule).cloned()
     }
 
     /// Where a job's cron expression stands, counted from 0 in the order of the file.

@@ -17,6 +17,10 @@ use super::value::{listed, nearest};
 pub const BUILT_IN: [&str; 4] = ["date", "slot", "week", "job"];
 /// Steps of a trial: a template of a thousand tags stays below.
 const TRIAL_FUEL: u64 = 50_000;
+/// Steps of a first trial: enough for all but a few templates.
+const SHORT_TRIAL_FUEL: u64 = 300;
+/// Templates that get the long trial: a file may hold forty thousand jobs, each with a loop in a loop.
+const MAX_LONG_TRIALS: usize = 100;
 
 /// Unknown variables of one template that are told at once.
 const MAX_UNKNOWN: usize = 100;
@@ -37,9 +41,7 @@ pub fn check(cx: &mut Context<'_>, template: &Template<'_>, variables: &[&str]) 
     if let Some(excess) = tag::excess(template.text) {
         return too_much(cx, template, &excess);
     }
-    let mut environment = Environment::empty();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_fuel(Some(TRIAL_FUEL));
+    let environment = environment(SHORT_TRIAL_FUEL);
     let compiled = match environment.template_from_str(template.text) {
         Ok(compiled) => compiled,
         Err(error) => return broken(cx, template, &error),
@@ -57,15 +59,30 @@ pub fn check(cx: &mut Context<'_>, template: &Template<'_>, variables: &[&str]) 
         return;
     }
     // A filter or a test that does not exist only shows when it is used.
-    let trial = minijinja::Value::from_pairs(
+    let values = minijinja::Value::from_pairs(
         variables
             .iter()
             .map(|name| (*name, minijinja::Value::from("x"))),
     );
-    match compiled.render(trial) {
-        Err(error) if error.kind() != ErrorKind::OutOfFuel => broken(cx, template, &error),
+    let is_out_of_fuel = |error: &minijinja::Error| error.kind() == ErrorKind::OutOfFuel;
+    let mut tried = compiled.render(&values);
+    if tried.as_ref().is_err_and(is_out_of_fuel) && cx.long_trials < MAX_LONG_TRIALS {
+        cx.long_trials += 1;
+        tried = self::environment(TRIAL_FUEL)
+            .template_from_str(template.text)
+            .and_then(|compiled| compiled.render(&values));
+    }
+    match tried {
+        Err(error) if !is_out_of_fuel(&error) => broken(cx, template, &error),
         Ok(_) | Err(_) => {}
     }
+}
+
+fn environment(fuel: u64) -> Environment<'static> {
+    let mut environment = Environment::empty();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_fuel(Some(fuel));
+    environment
 }
 
 fn broken(cx: &mut Context<'_>, template: &Template<'_>, error: &minijinja::Error) {

@@ -259,7 +259,34 @@ pub fn crons(cx: &mut Context<'_>, field: Field<'_>) -> Option<Vec<(CronExpr, Pl
     }
     // Every expression is read, so that every mistake is found.
     let read: Vec<_> = items.into_iter().map(|item| cron(cx, item)).collect();
-    read.into_iter().collect()
+    let read: Option<Vec<_>> = read.into_iter().collect();
+    Some(distinct(cx, read?))
+}
+
+/// The expressions without those that only say again when an earlier one fires.
+fn distinct(cx: &mut Context<'_>, read: Vec<(CronExpr, Place)>) -> Vec<(CronExpr, Place)> {
+    let mut kept: Vec<(CronExpr, Place)> = Vec::new();
+    for (expr, place) in read {
+        let says_it = |(known, _): &&(CronExpr, Place)| {
+            known.day_key() == expr.day_key()
+                && known.times() == expr.times()
+                && known.spacing() == expr.spacing()
+        };
+        let Some((known, first)) = kept.iter().find(says_it) else {
+            kept.push((expr, place));
+            continue;
+        };
+        let message = if known.text() == expr.text() {
+            format!("the expression `{}` stands here twice", expr.text())
+        } else {
+            format!("`{}` fires when `{}` does", expr.text(), known.text())
+        };
+        let mistake = Mistake::new(Rule::BadCron, place, message)
+            .related(first.clone(), "the first one")
+            .help("keep one of them");
+        cx.report(mistake);
+    }
+    kept
 }
 
 fn cron(cx: &mut Context<'_>, field: Field<'_>) -> Option<(CronExpr, Place)> {

@@ -45,7 +45,7 @@ fn unused(found: &HashSet<(JobId, Rule)>, config: &Config, sources: &Sources) ->
             let is_unused = accepted.contains_key(&rule)
                 && config.levels.severity(rule).is_some()
                 && !found.contains(&(job.clone(), rule));
-            if let Some(place) = sources.job_place(job).filter(|_| is_unused) {
+            if let Some(place) = sources.accept_place(job, rule).filter(|_| is_unused) {
                 let message = unused_accept::message(job, rule);
                 let mut mistake = Mistake::new(Rule::UnusedAccept, place, message)
                     .help(unused_accept::help(rule));

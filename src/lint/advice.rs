@@ -14,9 +14,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 
-use super::ranked::TOLD;
-use super::{Finding, Rule, Rules, Subject, model, tell};
-use crate::job::GroupId;
+use super::{Finding, Rule, Rules, Subject, model};
 use crate::schedule::cron::Spacing;
 use crate::schedule::zone::Resolved;
 use crate::schedule::{CronExpr, Zone};
@@ -72,7 +70,7 @@ pub(super) fn findings(subjects: &[Subject], rules: &Rules, from: DateTime<Utc>)
             }
         }
     }
-    first_of_each_group(findings)
+    findings
 }
 
 fn finding(rule: Rule, subject: &Subject, cron: usize, advice: &Advice) -> Finding {
@@ -96,56 +94,14 @@ pub(super) fn about(rule: Rule, subject: &Subject, message: String) -> Finding {
         cron: None,
         at: None,
         other: None,
+        also: Vec::new(),
         gap: None,
         per_year: None,
         message,
         suggestion: None,
         help: None,
-        accepted: subject.accepted.get(&rule).cloned(),
-    }
-}
-
-/// The first hundred open findings of each rule and group, and a count of the rest; all that jobs accept.
-pub(super) fn first_of_each_group(mut findings: Vec<Finding>) -> Vec<Finding> {
-    findings.sort_by(|one, two| tell::order(one).cmp(&tell::order(two)));
-    let mut counts: HashMap<(Rule, GroupId), usize> = HashMap::new();
-    let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
-    let mut first_left_out = Vec::new();
-    for finding in findings {
-        if finding.accepted.is_some() {
-            kept.push(finding);
-            continue;
-        }
-        let key = (finding.rule, finding.group.clone());
-        let count = counts.entry(key).or_default();
-        *count += 1;
-        if *count <= TOLD {
-            kept.push(finding);
-        } else if *count == TOLD + 1 {
-            first_left_out.push(finding);
-        }
-    }
-    kept.extend(first_left_out.into_iter().map(|finding| {
-        let key = (finding.rule, finding.group.clone());
-        rest(finding, counts.get(&key).map_or(0, |count| count - TOLD))
-    }));
-    kept
-}
-
-fn rest(first: Finding, count: usize) -> Finding {
-    let message = format!(
-        "{count} more findings of {} in group `{}` are not listed, only the first {TOLD}",
-        first.rule, first.group
-    );
-    Finding {
-        cron: None,
-        other: None,
-        gap: None,
-        per_year: None,
-        suggestion: None,
-        help: None,
-        message,
-        ..first
+        accepted: None,
+        accepts: None,
     }
 }
 

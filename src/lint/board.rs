@@ -70,7 +70,49 @@ impl Group {
         zones.dedup();
         zones
     }
+
+    /// For each line the first line of its shape.
+    pub(super) fn shapes(&self) -> Vec<usize> {
+        let mut known: HashMap<Shape<'_>, usize> = HashMap::new();
+        let lines = self.lines.iter().enumerate();
+        lines
+            .map(|(index, line)| *known.entry(line.shape()).or_insert(index))
+            .collect()
+    }
+
+    /// The group with a class of its own for every job, in the order of names: jobs with one timetable may part.
+    pub(super) fn parted(&self, board: &Board<'_>) -> Self {
+        let members = self.classes.iter().flat_map(|class| {
+            let members = class.members.iter();
+            members.map(move |member| (*member, class))
+        });
+        let mut members: Vec<(usize, &Class)> = members.collect();
+        members.sort_by_key(|(member, _)| board.rank[*member]);
+        let mut parted = Self {
+            lines: Vec::new(),
+            classes: Vec::new(),
+        };
+        for (place, (member, class)) in members.into_iter().enumerate() {
+            let start = parted.lines.len();
+            let lines = self.lines[class.lines.clone()].iter().cloned();
+            parted.lines.extend(lines.map(|line| Line {
+                class: place,
+                ..line
+            }));
+            parted.classes.push(Class {
+                members: vec![member],
+                lines: start..parted.lines.len(),
+                worst_case: class.worst_case,
+                effort: class.effort,
+                accepted: class.accepted.clone(),
+            });
+        }
+        parted
+    }
 }
+
+/// All that decides when a line fires: times, days, zone, and whether it follows the clock on the wall.
+pub(super) type Shape<'l> = (&'l [i64], usize, usize, bool);
 
 /// Everything that the rules look at.
 #[derive(Debug)]
@@ -180,6 +222,12 @@ impl Board<'_> {
 }
 
 impl Line {
+    /// Lines of one shape fire together.
+    pub(super) fn shape(&self) -> Shape<'_> {
+        let is_even = self.spacing == Spacing::Even;
+        (&self.times, self.days, self.zone, is_even)
+    }
+
     /// The times of a local day that lie in a span of local seconds.
     fn times_in(&self, day: i64, local: &Range<i64>) -> &[i64] {
         let from = self

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use super::advice::about;
 use super::board::{Board, Class, Group, Line};
 use super::calendar::DAY;
 use super::tell::human;
-use super::{BreakerNeed, Finding, Rule};
+use super::{BreakerNeed, Finding, Rule, Subject};
 use crate::schedule::cron::Spacing;
 
 /// How many days of a set so many days in a row hold at most: looked for once for all groups.
@@ -21,7 +22,8 @@ impl Densest {
     }
 }
 
-/// Tells of a group whose breaker cannot open, at the first of its jobs by name: of those that accept it, if any does.
+/// Tells of a group whose breaker cannot open, at the first of its jobs by name: of those that accept it, if any does,
+/// and these are the further jobs concerned; the others would only make the finding large.
 ///
 /// The samples are bounded from above. They are the fewer of two numbers:
 ///
@@ -33,7 +35,8 @@ impl Densest {
 ///    more call a job is that of a slot which a downtime left behind.
 /// 2. **What the budget admits** while the window lasts and one attempt before it.
 ///
-/// A group of one job is not told: its attempts are bounded by its retries, and there is no other job to spare.
+/// A group in which one job fires is not told: its attempts are bounded by its retries, and there is no other job to
+/// spare.
 ///
 /// It is the worst case of the schedule. Runs that a person asks for are not counted, nor what piles up while a group
 /// is held for longer than `expires_after` or through several downtimes in a row.
@@ -43,60 +46,70 @@ pub(super) fn cannot_open(
     densest: &mut Densest,
 ) -> Option<Finding> {
     let need = board.rules.breaker?;
-    if senders(group)
-        .map(|class| class.members.len())
-        .sum::<usize>()
-        < 2
-    {
+    let senders = || {
+        group
+            .classes
+            .iter()
+            .filter(|class| sends(board, group, class))
+    };
+    if senders().map(|class| class.members.len()).sum::<usize>() < 2 {
         return None;
     }
     let wanted = u64::from(need.min_samples);
     let budget = budget(&need, group);
-    let calls = calls(board, group, &need, densest, wanted.min(budget));
+    let calls = calls(board, group, &need, densest, wanted);
     let samples = calls.min(budget);
     if samples == 0 || samples >= wanted {
         return None;
     }
-    let told = |class: &Class| {
-        (
-            !class.accepted.contains(&Rule::BreakerCannotOpen),
-            class.members[0],
-        )
+    let mut accepting = members(board, group.classes.iter().filter(|class| accepts(class)));
+    let subject = match accepting.as_slice() {
+        [] => *members(board, senders()).first()?,
+        _ => accepting.remove(0),
     };
-    let (_, subject) = senders(group)
-        .map(told)
-        .min_by_key(|(open, subject)| (*open, board.rank[*subject]))?;
-    let subject = &board.subjects[subject];
-    let help = if calls > budget {
+    // A wider budget helps exactly if the calls are there.
+    let help = if calls >= wanted {
         format!("set `breaker.min_samples` to {samples} or lower, or raise `budget.calls`")
     } else {
         format!("set `breaker.min_samples` to {samples} or lower")
     };
+    let message = format!(
+        "the breaker of group `{}` opens at {wanted} samples within {}, and its jobs never give more than {samples}",
+        subject.group,
+        human(super::seconds(need.window))
+    );
     Some(Finding {
-        rule: Rule::BreakerCannotOpen,
-        severity: Rule::BreakerCannotOpen.severity(),
-        job: subject.job.clone(),
-        group: subject.group.clone(),
-        cron: None,
-        at: None,
-        other: None,
-        gap: None,
-        per_year: None,
-        message: format!(
-            "the breaker of group `{}` opens at {wanted} samples within {}, and its jobs never give more than {samples}",
-            subject.group,
-            human(super::seconds(need.window))
-        ),
-        suggestion: None,
+        also: accepting
+            .iter()
+            .map(|subject| subject.job.clone())
+            .collect(),
         help: Some(help),
-        accepted: None,
+        ..about(Rule::BreakerCannotOpen, subject, message)
     })
 }
 
-/// The classes whose jobs send something.
-fn senders(group: &Group) -> impl Iterator<Item = &Class> {
-    let classes = group.classes.iter();
-    classes.filter(|class| class.effort.calls > 0 && class.effort.attempts > 0)
+/// Whether the jobs of a class have slots and send something at them.
+fn sends(board: &Board<'_>, group: &Group, class: &Class) -> bool {
+    let mut lines = group.lines[class.lines.clone()].iter();
+    class.effort.calls > 0
+        && class.effort.attempts > 0
+        && lines.any(|line| board.first_fire(line).is_some())
+}
+
+/// Whether the jobs of a class accept this rule.
+fn accepts(class: &Class) -> bool {
+    class.accepted.contains(&Rule::BreakerCannotOpen)
+}
+
+/// The jobs of some classes, by name.
+fn members<'b, 'c>(
+    board: &Board<'b>,
+    classes: impl Iterator<Item = &'c Class>,
+) -> Vec<&'b Subject> {
+    let mut members: Vec<usize> = classes.flat_map(|class| class.members.clone()).collect();
+    members.sort_unstable_by_key(|subject| board.rank[*subject]);
+    let subjects = members.into_iter();
+    subjects.map(|subject| &board.subjects[subject]).collect()
 }
 
 /// The most attempts that the budget admits and that may end within one window.
@@ -179,164 +192,4 @@ fn slots_in(board: &Board<'_>, line: &Line, span: i64, densest: &mut Densest) ->
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use crate::job::GroupId;
-    use crate::lint::fixture::{findings, job, rules};
-    use crate::lint::{BreakerNeed, Effort, Finding, Rule, Rules, Subject};
-
-    const NEED: BreakerNeed = BreakerNeed {
-        min_samples: 10,
-        window: Duration::from_mins(2),
-        calls: 30,
-        per: Duration::from_mins(1),
-        expires_after: Duration::from_hours(24),
-    };
-
-    fn needing(need: BreakerNeed) -> Rules {
-        Rules {
-            breaker: Some(need),
-            ..rules("UTC", vec![])
-        }
-    }
-
-    fn trying(attempts: u32, name: &str, cron: &str) -> Subject {
-        let timeout = Duration::from_mins(10);
-        let effort = Effort {
-            attempts,
-            timeout,
-            ..Effort::ONE
-        };
-        Subject {
-            effort,
-            ..job(name, "UTC", &[cron])
-        }
-    }
-
-    /// A second job of the group that never fires, and so gives nothing.
-    fn quiet() -> Subject {
-        trying(3, "quiet", "0 2 30 2 *")
-    }
-
-    fn found(subjects: &[Subject], need: BreakerNeed) -> Vec<Finding> {
-        findings(subjects, &needing(need), Rule::BreakerCannotOpen)
-    }
-
-    #[test]
-    fn one_daily_job_never_gives_ten_samples_and_two_may() {
-        // Today's and yesterday's call, and one that a downtime left behind, of three attempts each.
-        let one = [trying(3, "a", "0 2 * * *"), quiet()];
-        let told = found(&one, NEED);
-        assert_eq!(told.len(), 1);
-        assert_eq!((told[0].cron, told[0].at), (None, None));
-        assert_eq!(
-            told[0].message,
-            "the breaker of group `main` opens at 10 samples within 2 min, and its jobs never give more than 9"
-        );
-        assert_eq!(
-            told[0].help.as_deref(),
-            Some("set `breaker.min_samples` to 9 or lower")
-        );
-        let lower = BreakerNeed {
-            min_samples: 9,
-            ..NEED
-        };
-        assert!(found(&one, lower).is_empty());
-        let two = [trying(3, "a", "0 2 * * *"), trying(3, "b", "0 4 * * *")];
-        assert!(found(&two, NEED).is_empty());
-    }
-
-    #[test]
-    fn group_of_one_job_is_not_told() {
-        let one = [trying(3, "a", "0 2 * * *")];
-        assert!(found(&one, NEED).is_empty());
-    }
-
-    #[test]
-    fn work_that_waits_longer_may_meet_more_of_its_kind() {
-        let one = [trying(3, "a", "0 2 * * *"), quiet()];
-        let long = BreakerNeed {
-            expires_after: Duration::from_hours(72),
-            ..NEED
-        };
-        assert!(found(&one, long).is_empty());
-        let weekly: Vec<Subject> = ["a", "b"].map(|name| trying(2, name, "0 2 * * mon")).into();
-        assert_eq!(found(&weekly, NEED).len(), 1);
-        let week = BreakerNeed {
-            expires_after: Duration::from_hours(24 * 7),
-            ..NEED
-        };
-        assert!(found(&weekly, week).is_empty());
-    }
-
-    #[test]
-    fn small_budget_keeps_the_breaker_of_a_large_group_shut() {
-        let jobs: Vec<Subject> = (0..20)
-            .map(|n| trying(3, &format!("j{n:02}"), "0 2 * * *"))
-            .collect();
-        let tight = BreakerNeed {
-            calls: 5,
-            per: Duration::from_hours(1),
-            ..NEED
-        };
-        let told = found(&jobs, tight);
-        assert_eq!(
-            told[0].help.as_deref(),
-            Some("set `breaker.min_samples` to 5 or lower, or raise `budget.calls`")
-        );
-        // An attempt of ten minutes that began before the window may end in it.
-        let short = BreakerNeed {
-            calls: 1,
-            per: Duration::from_mins(1),
-            ..NEED
-        };
-        assert!(found(&jobs, short).is_empty());
-    }
-
-    #[test]
-    fn group_is_told_at_the_first_job_that_accepts_it_or_else_at_the_first() {
-        let [a, mut b] = ["a", "b"].map(|name| trying(1, name, "0 2 * * *"));
-        let told = found(&[b.clone(), a.clone()], NEED);
-        assert_eq!((told.len(), told[0].job.as_str()), (1, "a"));
-        b.accepted
-            .insert(Rule::BreakerCannotOpen, "quiet".to_owned());
-        let told = found(&[b, a], NEED);
-        assert_eq!((told.len(), told[0].job.as_str()), (1, "b"));
-        assert_eq!(told[0].accepted.as_deref(), Some("quiet"));
-    }
-
-    #[test]
-    fn pickup_slots_and_jobs_that_never_fire_give_no_samples_and_no_advice() {
-        let pickup = Subject {
-            effort: Effort::NONE,
-            ..job("pickup:main", "UTC", &["0 2 * * *"])
-        };
-        assert!(found(std::slice::from_ref(&pickup), NEED).is_empty());
-        assert!(found(&[trying(3, "a", "0 2 30 2 *"), quiet()], NEED).is_empty());
-        let other = |name| Subject {
-            group: GroupId::new("archive"),
-            ..trying(1, name, "0 2 * * *")
-        };
-        let told = found(&[pickup, other("a"), other("b")], NEED);
-        assert_eq!((told.len(), told[0].group.as_str()), (1, "archive"));
-    }
-
-    #[test]
-    fn repeated_hour_gives_its_firings_twice() {
-        // One day's six times; in October three of them come again.
-        let often = |need| {
-            let subject = Subject {
-                effort: Effort::ONE,
-                ..job("a", "Europe/Berlin", &["*/20 2,4 * * sun"])
-            };
-            found(&[subject, quiet()], need).len()
-        };
-        let need = |min_samples| BreakerNeed {
-            min_samples,
-            expires_after: Duration::from_hours(1),
-            ..NEED
-        };
-        assert_eq!((often(need(10)), often(need(14))), (0, 1));
-    }
-}
+mod tests;

@@ -4,8 +4,8 @@
 //! one hour from the start of the call that wrote it, and each call that reads
 //! it renews it. Only a call that asks for caching writes or reads. Calls that
 //! start together all write; one that starts exactly when an entry's life ends
-//! comes too late. Slots count, from the first instant of the proof on; what a
-//! deferral or a person adds does not.
+//! comes too late. Slots count, from one life before the proof on, as if the
+//! schedule had run for long; what a deferral or a person adds does not.
 
 mod cold;
 mod never_read;
@@ -14,7 +14,7 @@ mod set;
 mod words;
 
 use super::calendar::Calendar;
-use super::{Finding, Rule, Rules, Subject, advice, compile};
+use super::{Finding, Rule, Rules, Subject, compile};
 use set::Set;
 
 /// Everything to say about the cache.
@@ -52,7 +52,7 @@ pub(super) fn findings(subjects: &[Subject], rules: &Rules, calendar: Calendar) 
             findings.extend(saves::finding(&set));
         }
     }
-    advice::first_of_each_group(findings)
+    findings
 }
 
 #[cfg(test)]

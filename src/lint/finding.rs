@@ -69,7 +69,7 @@ rules! {
     DuplicateId = "duplicate-id", Error;
     /// A field is unknown, missing, repeated, of the wrong type or out of range.
     BadField = "bad-field", Error;
-    /// A prompt, input or key file is not there.
+    /// A prompt or input file is not there.
     MissingFile = "missing-file", Error;
     /// A template names a variable that nothing fills.
     UnknownVariable = "unknown-variable", Error;
@@ -180,6 +180,8 @@ pub struct Finding {
     pub at: Option<DateTime<Utc>>,
     /// The other job of a pair.
     pub other: Option<Other>,
+    /// Further jobs, where more than two are concerned; each of them may accept it.
+    pub also: Vec<JobId>,
     /// The time between the two firings.
     pub gap: Option<Duration>,
     /// How many such instants the first 365 days hold.
@@ -192,6 +194,8 @@ pub struct Finding {
     pub help: Option<String>,
     /// Why a job accepts it; then it is listed and stops nothing.
     pub accepted: Option<String>,
+    /// Of `unused-accept`, the rule that the job accepts for nothing: the entry of `accept` to mark.
+    pub accepts: Option<Rule>,
 }
 
 impl Finding {
@@ -219,7 +223,8 @@ pub struct Other {
     pub at: DateTime<Utc>,
 }
 
-/// The nearest schedule that is legal against everything else.
+/// Another time of day that is legal against everything else: the nearest that keeps the comfortable gap if one lies
+/// within three hours, else the nearest legal one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
     /// The expression that takes the place of the marked one.

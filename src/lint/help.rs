@@ -2,7 +2,9 @@
 
 use super::board::{Board, Group, Line};
 use super::calendar::DAY;
+use super::demands::Demands;
 use super::near::{Reach, first_steady};
+use super::nearest::{Comfort, Search};
 use super::tell::human;
 use super::{never, peak};
 use crate::job::GroupId;
@@ -23,10 +25,7 @@ pub(super) fn no_room(board: &Board<'_>, group: &Group, line: usize) -> String {
     let least = super::seconds(board.rules.min_gap);
     let subject = &board.subjects[group.classes[line.class].members[0]];
     if keeps_apart(board, line, least) {
-        return format!(
-            "no legal time was found for it in group `{}`: move a job to another key, or drop firings",
-            subject.group
-        );
+        return crowded(&subject.group);
     }
     let dense = format!("its own times are closer than {}", human(least));
     let text = subject.timetable.exprs()[line.cron].text();
@@ -34,6 +33,13 @@ pub(super) fn no_room(board: &Board<'_>, group: &Group, line: usize) -> String {
         Some(wider) => format!("{dense}: use a wider step such as `{wider}`"),
         None => format!("{dense}: drop some of them"),
     }
+}
+
+/// What to do about a line that would have a legal time if the others of its group did not hold it.
+fn crowded(group: &GroupId) -> String {
+    format!(
+        "no legal time was found for it in group `{group}`: move a job to another key, or drop firings"
+    )
 }
 
 /// What to do about a line for which no time was looked for, because the group is large and `most` others came first.
@@ -77,11 +83,25 @@ fn keeps_apart(board: &Board<'_>, line: &Line, least: i64) -> bool {
 }
 
 /// What to do about a line that fires in a window, whichever way it is moved.
-pub(super) fn off_peak(board: &Board<'_>, line: &Line, text: &str) -> String {
-    match outside(board, line, text) {
-        Some(text) => format!("leave the hours of the windows out: `{text}`"),
-        None => "no time outside the windows was found for it: drop the firings that lie in them"
-            .to_owned(),
+pub(super) fn off_peak(board: &Board<'_>, group: &Group, line: usize) -> String {
+    let line = &group.lines[line];
+    let subject = &board.subjects[group.classes[line.class].members[0]];
+    let text = subject.timetable.exprs()[line.cron].text();
+    let alone = Search {
+        board,
+        line,
+        text,
+        others: Vec::new(),
+        zones: &[line.zone],
+        demands: Demands::of(board.rules),
+        room: 0,
+    };
+    if let Some(text) = outside(board, line, text) {
+        format!("leave the hours of the windows out: `{text}`")
+    } else if alone.nearest(Comfort::Ignored).is_some() {
+        crowded(&subject.group)
+    } else {
+        "no time outside the windows was found for it: drop the firings that lie in them".to_owned()
     }
 }
 
@@ -310,6 +330,21 @@ mod tests {
             help(&[job("a", "UTC", &["@daily"])], &rules, Rule::PeakWindow),
             "no time outside the windows was found for it: drop the firings that lie in them"
         );
+    }
+
+    #[test]
+    fn job_whose_hours_outside_the_windows_are_held_by_others_is_told_that_the_group_is_full() {
+        let rules = rules("UTC", vec![window(60, 1_440)]);
+        let jobs = [
+            job("a", "UTC", &["0 12 * * *"]),
+            job("b", "UTC", &["*/15 0 * * *"]),
+        ];
+        assert_eq!(
+            help(&jobs, &rules, Rule::PeakWindow),
+            "no legal time was found for it in group `main`: move a job to another key, or drop firings"
+        );
+        let alone = findings(&jobs[..1], &rules, Rule::PeakWindow);
+        assert!(alone[0].suggestion.is_some());
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
+use super::board::{Board, Group, Line};
 use super::calendar::Calendar;
 use super::{Change, Rule, Rules, Subject, Verdict, check, compile};
 use crate::job::{GroupId, JobId};
@@ -176,14 +177,38 @@ fn moves(
     let board = compile::board(&concerned, rules, Calendar::starting(from).0);
     let (mut changes, mut stuck) = (Vec::new(), Vec::new());
     for group in &board.groups {
-        let mut draft = Draft::new(&board, group, fixed);
-        match attempt::mended(&mut draft) {
-            Ok(pieces) => changes.extend(draft.changes(&pieces)),
-            Err(piece) => stuck.push(draft.stuck(piece)),
+        match group_moves(&board, group, fixed) {
+            Ok(moves) => changes.extend(moves.changes),
+            Err(piece) => stuck.push(piece),
         }
     }
     changes.sort_by(|one: &Change, two| (&one.job, one.cron).cmp(&(&two.job, two.cron)));
     (changes, stuck)
+}
+
+/// A group that is mended.
+#[derive(Debug)]
+pub(super) struct Moves {
+    /// What to change.
+    pub(super) changes: Vec<Change>,
+    /// The lines of the group afterwards, every job with a class of its own, in the order of names.
+    pub(super) lines: Vec<Line>,
+}
+
+/// Mends one group of a board.
+///
+/// # Errors
+///
+/// What no move saves.
+pub(super) fn group_moves(board: &Board<'_>, group: &Group, fixed: &Fixed) -> Result<Moves, Stuck> {
+    let mut draft = Draft::new(board, group, fixed);
+    match attempt::mended(&mut draft) {
+        Ok(pieces) => Ok(Moves {
+            changes: draft.changes(&pieces),
+            lines: pieces.into_iter().map(|piece| piece.line).collect(),
+        }),
+        Err(piece) => Err(draft.stuck(piece)),
+    }
 }
 
 #[cfg(test)]

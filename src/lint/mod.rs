@@ -3,6 +3,7 @@
 //! Core: it knows jobs and rules, not files. Its findings name a job and the
 //! index of a cron expression; the shell finds the place in the YAML.
 
+mod accept;
 mod advice;
 mod board;
 mod breaker;
@@ -11,6 +12,7 @@ mod calendar;
 mod change;
 mod clock_change;
 mod compile;
+mod demands;
 pub mod finding;
 #[cfg(test)]
 mod fixture;
@@ -45,14 +47,12 @@ pub use rules::{BreakerNeed, Level, Levels, Rules};
 pub use spread::{Extent, GroupSpread, Obstacle, Spread, SpreadOutcome, spread};
 pub use subject::{Effort, Identity, InputPrice, Known, Model, Prefix, Prompt, Subject};
 
-use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use accept::Acceptance;
 use calendar::Calendar;
-
-use crate::job::JobId;
 
 /// What was found, and over which span.
 #[derive(Debug, Clone)]
@@ -78,8 +78,8 @@ impl Verdict {
 /// A pair of firings is told by its later instant; of the earlier firings the
 /// nearest counts, and of several expressions the first in the file. Of one
 /// rule and group the first hundred findings are listed, and one more counts
-/// the rest; what a job accepts is listed and counted apart. A rule that is off
-/// is not looked for. The order of the subjects changes nothing.
+/// the rest; what any of its jobs accepts is listed and counted apart. A rule
+/// that is off is not looked for. The order of the subjects changes nothing.
 ///
 /// ```
 /// use std::time::Duration;
@@ -111,16 +111,22 @@ pub fn check(subjects: &[Subject], rules: &Rules, from: DateTime<Utc>) -> Verdic
         year: year::Year::new(&board),
         densest: breaker::Densest::default(),
     };
-    let (mut findings, mut used) = (Vec::new(), HashSet::new());
+    let (mut findings, mut acceptance) = (Vec::new(), Acceptance::of(subjects));
     for group in &board.groups {
         let telling = tell::findings(&board, group, &mut shared);
         findings.extend(telling.findings);
-        used.extend(telling.used);
+        for (subject, rule) in telling.used {
+            acceptance.note(&subjects[subject].job, rule);
+        }
     }
-    findings.extend(advice::findings(subjects, rules, from));
-    findings.extend(cache::findings(subjects, rules, calendar));
-    findings.extend(unused_accept::findings(subjects, rules, &used, &findings));
-    levels(&mut findings, subjects, rules);
+    let mut advised = advice::findings(subjects, rules, from);
+    advised.extend(cache::findings(subjects, rules, calendar));
+    for finding in findings.iter_mut().chain(&mut advised) {
+        acceptance.accept(finding);
+    }
+    advised.extend(unused_accept::findings(subjects, rules, &acceptance));
+    findings.extend(tell::first_of_each_group(advised));
+    levels(&mut findings, rules);
     findings.sort_by(|one, two| tell::order(one).cmp(&tell::order(two)));
     Verdict {
         from,
@@ -129,26 +135,12 @@ pub fn check(subjects: &[Subject], rules: &Rules, from: DateTime<Utc>) -> Verdic
     }
 }
 
-/// Sets severities and marks what a job accepts; a rule family that does not ask whether its rule is off loses what it
-/// found of it.
-fn levels(findings: &mut Vec<Finding>, subjects: &[Subject], rules: &Rules) {
-    let accepting: HashMap<&JobId, &Subject> = subjects
-        .iter()
-        .filter(|subject| !subject.accepted.is_empty())
-        .map(|subject| (&subject.job, subject))
-        .collect();
-    let reason = |job: &JobId, rule| accepting.get(job)?.accepted.get(&rule).cloned();
+/// Sets severities; a rule family that does not ask whether its rule is off loses what it found of it.
+fn levels(findings: &mut Vec<Finding>, rules: &Rules) {
     findings.retain_mut(|finding| {
-        let Some(severity) = rules.levels.severity(finding.rule) else {
-            return false;
-        };
-        finding.severity = severity;
-        let of_other = || reason(&finding.other.as_ref()?.job, finding.rule);
-        let accepted = finding.accepted.take();
-        finding.accepted = accepted
-            .or_else(|| reason(&finding.job, finding.rule))
-            .or_else(of_other);
-        true
+        let severity = rules.levels.severity(finding.rule);
+        finding.severity = severity.unwrap_or(finding.severity);
+        severity.is_some()
     });
 }
 

@@ -10,7 +10,7 @@ use super::board::{Board, Line};
 use super::calendar::DAY;
 
 /// How many seconds the later firing lies after the earlier one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Reach {
     /// At least so many: 1 for firings of one job, which at one instant are one slot.
     pub(super) least: i64,

@@ -72,6 +72,12 @@ pub(super) fn starts_within(board: &Board<'_>, at: i64, below: i64) -> bool {
             .is_some_and(|start| (start - at).num_seconds() < below)
 }
 
+/// The weekdays of a day on which a second of it, counted in the windows' zone, lies outside the windows and one
+/// starts less than `below` seconds after it.
+pub(super) fn weekdays_shortly_before(board: &Board<'_>, second: i64, below: i64) -> u8 {
+    Aim::Before(below).weekdays(board, second)
+}
+
 /// Where a firing must lie.
 #[derive(Debug, Clone, Copy)]
 enum Aim {

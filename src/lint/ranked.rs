@@ -45,7 +45,8 @@ impl<T: Ord> Ledger<T> {
         }
     }
 
-    /// Where to rank what was found in one class, or between two: it is accepted if either accepts the rule.
+    /// Where to rank what was found in one class, or between two: it is accepted if either accepts the rule. That is
+    /// what the acceptance of a finding comes to, told before there is one: most of what is ranked is only counted.
     ///
     /// To ask is to say that something was found.
     pub(super) fn of(&mut self, group: &Group, classes: [usize; 2]) -> &mut Ranked<T> {
@@ -109,6 +110,11 @@ impl<T: Ord> Ranked<T> {
             self.kept.pop();
             self.kept.push(item);
         }
+    }
+
+    /// Counts items that are known to come after a hundred others that were taken.
+    pub(super) fn count(&mut self, items: usize) {
+        self.seen += items;
     }
 
     /// Counts items without looking at them, if each of them would come after

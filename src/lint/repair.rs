@@ -1,10 +1,12 @@
 //! Suggestions: for one expression at a time, the nearest times of day that
 //! are legal against everything else as it stands.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use super::Suggestion;
 use super::board::{Board, Group};
+use super::demands::Demands;
 use super::nearest::{Comfort, Search};
 
 /// Finds suggestions for the lines of a group, each once.
@@ -13,6 +15,9 @@ pub(super) struct Repairs<'a> {
     board: &'a Board<'a>,
     group: &'a Group,
     zones: Vec<usize>,
+    demands: Demands,
+    /// For each line the first line of its shape, and for that how many there are; looked at when first needed.
+    shapes: OnceCell<(Vec<usize>, Vec<usize>)>,
     known: HashMap<usize, Option<Suggestion>>,
 }
 
@@ -23,6 +28,8 @@ impl<'a> Repairs<'a> {
             board,
             group,
             zones: group.zones(),
+            demands: Demands::of(board.rules),
+            shapes: OnceCell::new(),
             known: HashMap::new(),
         }
     }
@@ -44,17 +51,31 @@ impl<'a> Repairs<'a> {
         let line = &self.group.lines[index];
         let class = &self.group.classes[line.class];
         let subject = &self.board.subjects[*class.members.first()?];
-        // A twin keeps the line that its brother leaves.
-        let alone = class.members.len() == 1;
-        let others = self.group.lines.iter().enumerate();
-        let others = others.filter(|(other, _)| !(alone && *other == index));
+        let (first, count) = self.shapes.get_or_init(|| self.look());
+        // A twin keeps the line that its brother leaves, and so does a line that fires with others.
+        let alone = class.members.len() == 1 && count[first[index]] == 1;
+        let others = (0..self.group.lines.len()).filter(|other| {
+            let is_first = first[*other] == *other;
+            is_first && !(alone && *other == index)
+        });
         Some(Search {
             board: self.board,
             line,
             text: subject.timetable.exprs()[line.cron].text(),
-            others: others.map(|(_, other)| other).collect(),
+            others: others.map(|other| &self.group.lines[other]).collect(),
             zones: &self.zones,
+            demands: self.demands,
+            room: self.demands.room_of(class),
         })
+    }
+
+    fn look(&self) -> (Vec<usize>, Vec<usize>) {
+        let first = self.group.shapes();
+        let mut count = vec![0; first.len()];
+        for first in &first {
+            count[*first] += 1;
+        }
+        (first, count)
     }
 }
 

@@ -8,7 +8,7 @@
 
 use super::board::{Board, Group};
 use super::near::{Hit, Reach, first_steady};
-use super::ranked::{Found, Ledger, Passed};
+use super::ranked::{Found, Ledger, Passed, TOLD};
 use super::ring::Neighbourhood;
 use super::seams::Scope;
 use super::{Rule, Rules};
@@ -294,11 +294,12 @@ impl Search<'_> {
                 continue;
             }
             let others = &self.group.classes[*other].members;
-            if told.pass_over(members.len() * others.len(), |last| last.at < hit.at)
-                == Passed::Counted
-            {
+            let pairs = members.len() * others.len();
+            if told.pass_over(pairs, |last| last.at < hit.at) == Passed::Counted {
                 continue;
             }
+            let (members, others) = (first(members), first(others));
+            told.count(pairs - members.len() * others.len());
             let class_is_later = self.group.lines[hit.later].class == class;
             for (one, two) in members
                 .iter()
@@ -332,9 +333,8 @@ impl Search<'_> {
             &mut outcome.narrow
         };
         let told = ledger.of(self.group, [class; 2]);
-        if told.pass_over(members.len() * (members.len() - 1) / 2, |last| last.at < at)
-            == Passed::Counted
-        {
+        let pairs = members.len() * (members.len() - 1) / 2;
+        if told.pass_over(pairs, |last| last.at < at) == Passed::Counted {
             return;
         }
         let hit = Hit {
@@ -343,6 +343,8 @@ impl Search<'_> {
             later: line,
             earlier: line,
         };
+        let members = first(members);
+        told.count(pairs - members.len() * (members.len() - 1) / 2);
         for (place, one) in members.iter().enumerate() {
             members[place + 1..]
                 .iter()
@@ -372,4 +374,11 @@ impl Search<'_> {
             earlier,
         }
     }
+}
+/// The members of a class that can be in one of the first pairs.
+///
+/// Pairs of one hit are in the order of their members' names, later firing first. A member behind `TOLD` others makes no
+/// pair that is not behind as many of those others' pairs.
+fn first(members: &[usize]) -> &[usize] {
+    &members[..members.len().min(TOLD + 1)]
 }

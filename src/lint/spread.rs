@@ -1,8 +1,10 @@
 //! A whole legal plan with the widest gaps.
 //!
 //! Every job keeps its days and its count of firings: all times of one
-//! expression move together. A plan is legal if it keeps `min_gap` and the
-//! peak windows on any date of the horizon, clock changes included. Of the
+//! expression move together. Where that leads to no plan at all, the group is
+//! mended like any other, minutes and hours apart. A plan is legal if it keeps
+//! `min_gap` and the peak windows on any date of the horizon, clock changes
+//! included, as far as those rules are on and no job accepts less. Of the
 //! legal plans of a group that were found, the one with the widest least gap
 //! is proposed, and of equals one with little movement. No plan is proposed on
 //! trust: each is measured firing by firing where it matters, like any plan
@@ -24,15 +26,13 @@ mod scene;
 mod units;
 mod widen;
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
 use super::calendar::Calendar;
-use super::{Change, Rules, Subject, Verdict, check, compile};
+use super::{Change, Rules, Subject, Verdict, changed, check, compile};
 use crate::job::{GroupId, JobId};
-use crate::schedule::{CronExpr, Timetable};
 
 /// A proposed plan of all groups.
 #[derive(Debug, Clone)]
@@ -115,8 +115,8 @@ pub enum Obstacle {
 
 /// Proposes a whole legal plan with the widest least gap for every group.
 ///
-/// The order of the subjects changes nothing. What jobs accept makes no
-/// difference: the plan keeps the rules without that.
+/// The order of the subjects changes nothing. What passes because a job accepts it is legal, and of such a job no more
+/// is demanded.
 ///
 /// ```
 /// use std::time::Duration;
@@ -162,28 +162,4 @@ pub fn spread(subjects: &[Subject], rules: &Rules, from: DateTime<Utc>) -> Sprea
         groups,
         verdict,
     }
-}
-
-/// The subjects with the changes made.
-fn changed(subjects: &[Subject], changes: &[Change]) -> Vec<Subject> {
-    let mut by_job: HashMap<&JobId, Vec<&Change>> = HashMap::new();
-    for change in changes {
-        by_job.entry(&change.job).or_default().push(change);
-    }
-    let change = |subject: &Subject| {
-        let mut subject = subject.clone();
-        let Some(changes) = by_job.get(&subject.job) else {
-            return subject;
-        };
-        let mut exprs = subject.timetable.exprs().to_vec();
-        for change in changes {
-            if let (Some(expr), Ok(new)) = (exprs.get_mut(change.cron), CronExpr::parse(&change.to))
-            {
-                *expr = new;
-            }
-        }
-        subject.timetable = Timetable::new(exprs, subject.timetable.zone().clone());
-        subject
-    };
-    subjects.iter().map(change).collect()
 }

@@ -1,17 +1,21 @@
 //! From what the rules found to findings that a person can read.
 
+mod closing;
 mod sentences;
 
 use std::collections::HashSet;
 
 use super::board::{Board, Group};
 use super::breaker::{self, Densest};
-use super::ranked::{Found, TOLD};
+use super::ranked::Found;
 use super::repair::Repairs;
 use super::ring::Neighbourhood;
 use super::spacing::{self, Limits};
 use super::year::Year;
 use super::{Finding, Rule, Suggestion, clock_change, help, never, overrun, peak};
+use closing::{Standing, closing};
+
+pub(super) use closing::first_of_each_group;
 
 /// To look for a legal time is to look at every line of the group. In a large
 /// group only the first are looked for: so many that they look at this many
@@ -85,38 +89,6 @@ pub(super) fn findings<'a>(
     telling
 }
 
-/// Whether a job accepts what is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// Nobody does.
-    Open,
-    /// A job does.
-    Accepted,
-}
-
-/// The last finding of a rule and group: how many more there are; `next` is the first of them.
-pub(super) fn closing(next: Finding, count: usize, standing: Standing) -> Finding {
-    let (more, accepted) = match standing {
-        Standing::Open => ("more", None),
-        Standing::Accepted => ("more accepted", Some("each by one of its jobs".to_owned())),
-    };
-    let message = format!(
-        "{count} {more} findings of {} in group `{}` are not listed, only the first {TOLD}",
-        next.rule, next.group
-    );
-    Finding {
-        cron: None,
-        other: None,
-        gap: None,
-        per_year: None,
-        suggestion: None,
-        help: None,
-        message,
-        accepted,
-        ..next
-    }
-}
-
 struct Teller<'a, 'y> {
     board: &'a Board<'a>,
     group: &'a Group,
@@ -183,12 +155,14 @@ impl Teller<'_, '_> {
             cron: Some(self.group.lines[line].cron),
             at: None,
             other: None,
+            also: Vec::new(),
             gap: None,
             per_year: None,
             message,
             suggestion: None,
             help: None,
             accepted: None,
+            accepts: None,
         }
     }
 

@@ -1,77 +1,36 @@
 //! `unused-accept`: a job accepts a rule that finds nothing in it.
 
-use std::collections::{BTreeMap, HashSet};
-
-use super::ranked::Ranked;
-use super::{Finding, Rule, Rules, Subject, tell};
-use crate::job::{GroupId, JobId};
+use super::accept::Acceptance;
+use super::advice::about;
+use super::{Finding, Rule, Rules, Subject};
+use crate::job::JobId;
 
 /// Tells of every rule that a job accepts for nothing.
 ///
-/// `used` are the subjects and rules of the proof itself, which lists a hundred findings only and knows of all. Every
-/// other rule lists what it finds.
+/// What the rules found must have been accepted and noted before: a use that is only counted is one too.
 pub(super) fn findings(
     subjects: &[Subject],
     rules: &Rules,
-    used: &HashSet<(usize, Rule)>,
-    found: &[Finding],
+    acceptance: &Acceptance<'_>,
 ) -> Vec<Finding> {
     if rules.levels.severity(Rule::UnusedAccept).is_none() {
         return Vec::new();
     }
-    let mut listed: HashSet<(&JobId, Rule)> = HashSet::new();
-    if subjects.iter().any(|subject| !subject.accepted.is_empty()) {
-        for finding in found {
-            let other = finding.other.as_ref().map(|other| &other.job);
-            listed.extend(
-                [Some(&finding.job), other]
-                    .into_iter()
-                    .flatten()
-                    .map(|job| (job, finding.rule)),
-            );
-        }
-    }
-    let mut groups: BTreeMap<&GroupId, Ranked<(&JobId, Rule)>> = BTreeMap::new();
-    for (index, subject) in subjects.iter().enumerate() {
-        let unused = subject.accepted.keys().copied().filter(|rule| {
-            is_looked_for(*rule, subject, rules)
-                && !used.contains(&(index, *rule))
-                && !listed.contains(&(&subject.job, *rule))
+    let mut findings = Vec::new();
+    for subject in subjects {
+        let unused = subject.accepted.keys().filter(|rule| {
+            is_looked_for(**rule, subject, rules) && !acceptance.is_used(&subject.job, **rule)
         });
-        for rule in unused {
-            let of_group = groups.entry(&subject.group).or_insert_with(Ranked::new);
-            of_group.push((&subject.job, rule));
-        }
+        findings.extend(unused.map(|rule| finding(subject, *rule)));
     }
-    let told = groups.into_iter().flat_map(|(group, ranked)| {
-        let told = ranked.finish();
-        let first = told
-            .first
-            .into_iter()
-            .map(|(job, rule)| finding(job, group, rule));
-        let rest = told.rest.map(|((job, rule), count)| {
-            tell::closing(finding(job, group, rule), count, tell::Standing::Open)
-        });
-        first.chain(rest).collect::<Vec<_>>()
-    });
-    told.collect()
+    findings
 }
 
-fn finding(job: &JobId, group: &GroupId, rule: Rule) -> Finding {
+fn finding(subject: &Subject, rule: Rule) -> Finding {
     Finding {
-        rule: Rule::UnusedAccept,
-        severity: Rule::UnusedAccept.severity(),
-        job: job.clone(),
-        group: group.clone(),
-        cron: None,
-        at: None,
-        other: None,
-        gap: None,
-        per_year: None,
-        message: message(job, rule),
-        suggestion: None,
         help: Some(help(rule)),
-        accepted: None,
+        accepts: Some(rule),
+        ..about(Rule::UnusedAccept, subject, message(&subject.job, rule))
     }
 }
 

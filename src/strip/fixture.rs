@@ -44,7 +44,8 @@ pub(super) fn strip_of(zone: &str, jobs: &[(&str, &str)]) -> Fixture {
     };
     let peaks = PeakWindows::new(zone.clone(), vec![window(7, 9), window(18, 23)]);
     let subject = |(name, cron): &(&str, &str)| {
-        let timetable = Timetable::new(vec![CronExpr::parse(cron).unwrap()], zone.clone());
+        let exprs = cron.lines().map(|line| CronExpr::parse(line).unwrap());
+        let timetable = Timetable::new(exprs.collect(), zone.clone());
         let subject = Subject::new(JobId::new(name), GroupId::new("main"), timetable);
         if name.starts_with("pickup:") {
             return subject;

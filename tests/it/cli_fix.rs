@@ -7,6 +7,7 @@ use offpeak::config::{self, Options, Reading, WriteError};
 use offpeak::job::{GroupId, JobId};
 use offpeak::lint::Change;
 
+use crate::cli_formats::conforms;
 use crate::scenario::{Done, Scenario};
 
 const REST: &str = "timezone: Asia/Tokyo\nprompt: { text: hi }\n";
@@ -215,7 +216,7 @@ fn pickup_slots_of_several_groups_in_one_list_stay_and_the_jobs_go() {
 #[test]
 fn diff_shows_names_lines_and_three_lines_around() {
     let scenario = with_b(&format!("# 1\n# 2\n# 3\n# 4\ncron: '5 5 * * *'\n{REST}"));
-    let done = validate(&scenario, &["--fix", "--dry-run"]).exits(0);
+    let done = validate(&scenario, &["--fix", "--dry-run"]).exits(1);
     let expected = "--- jobs/b.yaml\n+++ jobs/b.yaml\n@@ -2,6 +2,6 @@\n # 2\n # 3\n # 4\n\
                     -cron: '5 5 * * *'\n+cron: '45 5 * * *'\n timezone: Asia/Tokyo\n prompt: { text: hi }\n\n\
                     b: 5 5 * * * → 45 5 * * *\n1 change in 1 file not written: --dry-run\n";
@@ -270,14 +271,19 @@ fn dry_run_writes_nothing_and_shows_the_verdict_after_the_changes() {
     let path = scenario.path().join("jobs/b.yaml");
     let before = (fs::read(&path).unwrap(), fs::metadata(&path).unwrap());
     validate(&scenario, &["--fix", "--dry-run"])
-        .exits(0)
-        .says("2 jobs in 1 group: no collision")
+        .exits(1)
+        .says("\nwith these changes: 2 jobs in 1 group: no collision")
         .says("Wed 2026-12-02 05:45 JST");
     let after = (fs::read(&path).unwrap(), fs::metadata(&path).unwrap());
     assert_eq!(before.0, after.0);
     assert_eq!(before.1.modified().unwrap(), after.1.modified().unwrap());
     assert_eq!(before.1.ino(), after.1.ino());
     validate(&scenario, &[]).exits(1);
+    // Nothing to change: the verdict is that of the files.
+    let scenario = with_b(&format!("cron: '45 5 * * *'\n{REST}"));
+    let done = validate(&scenario, &["--fix", "--dry-run"]).exits(0);
+    done.says("nothing to mend\n")
+        .says("\n2 jobs in 1 group: no collision");
 }
 
 #[test]
@@ -291,9 +297,15 @@ fn dry_run_alone_is_wrong_usage_and_names_fix() {
 fn json_has_the_changes_and_whether_they_are_written() {
     for (more, written) in [(&["--fix"][..], true), (&["--fix", "--dry-run"][..], false)] {
         let scenario = with_b(&format!("# x\ncron: '5 5 * * *'\n{REST}"));
-        let done = validate(&scenario, &[more, &["--format", "json"]].concat()).exits(0);
+        let done = validate(&scenario, &[more, &["--format", "json"]].concat());
+        // The files as they are pass only once they are written.
+        let done = done.exits(i32::from(!written));
         let verdict = done.json();
-        assert_eq!(verdict["ok"], true);
+        conforms(&verdict);
+        assert_eq!(verdict["ok"], written);
+        assert_eq!(verdict["findings"], serde_json::json!([]));
+        assert_eq!(verdict["stuck"], serde_json::json!([]));
+        assert!(verdict.get("not_changed").is_none());
         assert_eq!(verdict["written"], written);
         let change = serde_json::json!({ "job": "b", "file": "jobs/b.yaml", "line": 2, "from": "5 5 * * *", "to": "45 5 * * *" });
         assert_eq!(verdict["changes"], serde_json::json!([change]));
@@ -319,6 +331,44 @@ fn saturated_group_says_so_and_changes_nothing() {
         .says("group `main`: no legal time is left for `")
         .says("`; nothing in this group was changed: move a job to another key or drop firings\n");
     assert_eq!(scenario.read("jobs/twin.yaml"), before);
+}
+
+#[test]
+fn mistake_beyond_those_that_are_listed_keeps_everything_where_it_is() {
+    let variables: Vec<String> = (0..101).map(|at| format!("{{{{ v{at} }}}} ")).collect();
+    let variables = variables.concat();
+    let all = format!(
+        "jobs:\n- {{ id: many, cron: '0 3 * * *', timezone: Asia/Tokyo, prompt: {{ text: '{variables}' }} }}\n\
+         - {{ id: hidden, cron: '0 27 * * *', timezone: Asia/Tokyo, prompt: {{ text: hi }} }}\n"
+    );
+    let scenario = with_b(&format!("cron: '5 5 * * *'\n{REST}")).file("jobs/many.yaml", &all);
+    let before = scenario.read("jobs/b.yaml");
+    let why = "what is meant at jobs/many.yaml:3:26 is not known (bad-cron); mend that first";
+    validate(&scenario, &["--fix"])
+        .exits(1)
+        .says(&format!("nothing was changed: {why}"));
+    assert_eq!(scenario.read("jobs/b.yaml"), before);
+    let done = validate(&scenario, &["--fix", "--format", "json"]).exits(1);
+    let verdict = done.json();
+    conforms(&verdict);
+    assert_eq!(verdict["not_changed"], why);
+    scenario
+        .run(&["plan", "--spread", "--from", "2026-12-01"])
+        .exits(1)
+        .says(&format!("nothing is proposed: {why}"));
+}
+
+#[test]
+fn json_names_the_groups_that_stay() {
+    let scenario = Scenario::new().job("dense", "*/5 2 * * *");
+    let done = validate(&scenario, &["--fix", "--format", "json"]).exits(1);
+    let verdict = done.json();
+    conforms(&verdict);
+    let reason = "no move makes `dense` legal, not even alone: \
+                  drop firings that are too close together or too near a peak window";
+    let stuck = serde_json::json!([{ "group": "main", "job": "dense", "reason": reason }]);
+    assert_eq!(verdict["stuck"], stuck);
+    assert_eq!(verdict["changes"], serde_json::json!([]));
 }
 
 #[test]
@@ -464,6 +514,54 @@ fn reading(scenario: &Scenario) -> Reading {
 }
 
 #[test]
+fn file_that_is_read_under_two_names_is_not_written() {
+    let scenario = with_b(&format!("cron: '5 5 * * *'\n{REST}"));
+    let jobs = scenario.path().join("jobs");
+    std::os::unix::fs::symlink("b.yaml", jobs.join("c.yaml")).unwrap();
+    let before = scenario.read("jobs/b.yaml");
+    let done = scenario.run(&["validate", "--from", "2026-12-01", "--fix"]);
+    done.exits(2)
+        .complains("are one file; nothing was written: keep one of the names");
+    assert_eq!(scenario.read("jobs/b.yaml"), before);
+}
+
+#[test]
+fn file_with_a_second_hard_name_is_not_written() {
+    let scenario = with_b(&format!("cron: '5 5 * * *'\n{REST}"));
+    let path = |name: &str| scenario.path().join(name);
+    for name in ["jobs/a.yaml", "jobs/b.yaml"] {
+        std::fs::hard_link(path(name), path(&format!("{name}.bak"))).unwrap();
+    }
+    let before = [scenario.read("jobs/a.yaml"), scenario.read("jobs/b.yaml")];
+    let done = scenario.run(&["validate", "--from", "2026-12-01", "--fix"]);
+    done.exits(2).complains("a second name (a hard link)");
+    assert_eq!(
+        before,
+        [scenario.read("jobs/a.yaml"), scenario.read("jobs/b.yaml")]
+    );
+}
+
+#[test]
+fn what_a_killed_process_left_is_swept_and_what_a_living_one_has_is_not() {
+    let scenario = with_b(&format!("cron: '5 5 * * *'\n{REST}"));
+    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    let id = gone.id();
+    gone.wait().unwrap();
+    let (dead, living) = (
+        format!("jobs/.offpeak-{id}-x.tmp"),
+        format!("jobs/.offpeak-{}-x.tmp", std::process::id()),
+    );
+    scenario.write(&dead, "cron: old");
+    scenario.write(&living, "cron: new");
+    scenario
+        .run(&["validate", "--from", "2026-12-01", "--fix"])
+        .exits(0);
+    let files = scenario.files("jobs");
+    assert!(!files.contains(&dead), "{files:?}");
+    assert!(files.contains(&living), "{files:?}");
+}
+
+#[test]
 fn file_that_changed_since_it_was_read_is_not_written_and_neither_is_another() {
     let scenario = with_b(&format!("cron: '5 5 * * *'\n{REST}"));
     let reading = reading(&scenario);
@@ -475,7 +573,7 @@ fn file_that_changed_since_it_was_read_is_not_written_and_neither_is_another() {
     let a = scenario.read("jobs/a.yaml");
     let meanwhile = format!("cron: '6 5 * * *'\n{REST}");
     scenario.write("jobs/b.yaml", &meanwhile);
-    let error = config::write(&edits).unwrap_err();
+    let error = config::write(&edits, &reading.sources).unwrap_err();
     assert_eq!(
         error.to_string(),
         "jobs/b.yaml has changed since it was read; nothing was written: run the command again"
@@ -509,9 +607,11 @@ fn two_names_of_one_file_are_refused() {
         change("b", "5 5 * * *", "0 4 * * *"),
         change("c", "5 5 * * *", "0 6 * * *"),
     ];
-    let edits = config::edits(&reading(&scenario).sources, &changes).unwrap();
-    let error = config::write(&edits).unwrap_err();
-    let message = "jobs/b.yaml and jobs/c.yaml are one file; nothing was written: name it once";
+    let reading = reading(&scenario);
+    let edits = config::edits(&reading.sources, &changes).unwrap();
+    let error = config::write(&edits, &reading.sources).unwrap_err();
+    let message =
+        "jobs/b.yaml and jobs/c.yaml are one file; nothing was written: keep one of the names";
     assert_eq!(error.to_string(), message);
 }
 

@@ -122,6 +122,8 @@ fn the_schema_knows_what_a_fix_adds() {
     });
     verdict["changes"] = json!([change]);
     verdict["written"] = json!(true);
+    verdict["stuck"] = json!([{ "group": "night", "job": "c", "reason": "no legal time" }]);
+    verdict["not_changed"] = json!("jobs/d.yaml could not be read");
     conforms(&verdict);
 }
 

@@ -90,3 +90,20 @@ fn a_reader_that_goes_away_is_no_error() {
     let done = running.wait();
     assert_eq!((done.code, done.stderr.as_str()), (0, ""));
 }
+
+#[test]
+fn config_tells_what_is_wrong_in_the_settings_and_prints_none() {
+    let scenario = Scenario::new()
+        .job("digest", "0 27 * * *")
+        .file("offpeak.yaml", "rules: { min_gap: soon, max_gap: 1h }\n");
+    for format in ["human", "json"] {
+        let done = scenario.run(&["config", "--format", format]).exits(1);
+        assert_eq!(done.stdout, "");
+        assert!(!done.stderr.contains("bad-cron"), "{}", done.stderr);
+        done.complains("`min_gap`: expected")
+            .complains("unknown field `max_gap`");
+    }
+    // A job's mistakes are no matter of the settings.
+    scenario.write("offpeak.yaml", "rules: { min_gap: 20m }\n");
+    scenario.run(&["config"]).exits(0).says("spacing   20 min");
+}

@@ -1,6 +1,7 @@
 //! `plan` as its users see it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use crate::scenario::{Done, Scenario, repository};
 
@@ -128,7 +129,10 @@ fn picture_and_calendar_are_written_beside_the_strip_and_again() {
         plan(&scenario, &args)
             .exits(0)
             .says("a  digest")
-            .says("wrote the picture week.svg\nwrote the calendar week.ics\n");
+            .says(&format!(
+                "wrote the picture {0}/week.svg\nwrote the calendar {0}/week.ics\n",
+                scenario.path().canonicalize().unwrap().display()
+            ));
     }
     assert!(scenario.read("week.svg").starts_with("<svg "));
     assert!(scenario.read("week.ics").starts_with("BEGIN:VCALENDAR\r\n"));
@@ -177,7 +181,19 @@ fn nothing_but_its_like_is_replaced() {
         .complains("--ics a.svg: it is there and holds no calendar");
     plan(&scenario, &["--svg", "nowhere/a.svg"])
         .exits(2)
-        .complains("nowhere/a.svg");
+        .complains("--svg nowhere/a.svg: there is no such folder");
+    let locked = scenario.path().join("locked");
+    fs::create_dir(&locked).unwrap();
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
+    let done = plan(&scenario, &["--svg", "locked/a.svg"]);
+    // Whoever may write everywhere is not refused.
+    assert!(
+        done.code == 0 || done.stderr.contains("locked/a.svg: Permission denied"),
+        "{}",
+        done.stderr
+    );
+    assert!(!done.stderr.contains(".offpeak-"), "{}", done.stderr);
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(scenario.read("key.txt"), "s3cret");
     assert!(scenario.read("jobs/digest.yaml").starts_with("cron:"));
 }
@@ -274,4 +290,15 @@ fn a_reader_that_has_seen_enough_changes_no_exit_code() {
             assert_eq!((done.code, done.stderr.as_str()), (code, ""), "{format:?}");
         }
     }
+}
+
+#[test]
+fn a_picture_and_a_calendar_cannot_be_one_file() {
+    let scenario = Scenario::new().job("a", "0 5 * * *");
+    scenario
+        .run(&["plan", "--from", "2026-12-01", "--svg", "x", "--ics", "x"])
+        .exits(2)
+        .complains("--svg and --ics name one file")
+        .complains("give each its own");
+    assert!(!scenario.path().join("x").exists());
 }

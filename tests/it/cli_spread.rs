@@ -186,3 +186,13 @@ fn a_proof_where_no_zone_data_reaches_is_refused() {
         .exits(2)
         .complains("1971 to 2170");
 }
+
+#[test]
+fn a_gap_of_a_day_is_wide_enough_and_not_called_the_widest() {
+    let scenario = Scenario::new()
+        .job("a", "30 11 * * mon")
+        .job("b", "15 16 * * sun");
+    propose(&scenario, &[]).exits(0).says("→ 1 d, wide enough");
+    let proposal = propose(&scenario, &["--format", "json"]).exits(0).json();
+    assert_eq!(proposal["groups"][0]["widest"], false);
+}

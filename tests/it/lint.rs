@@ -435,3 +435,33 @@ fn proof_from_the_ends_of_time_does_not_panic() {
         assert!(verdict.from <= verdict.until);
     }
 }
+
+#[test]
+fn every_pair_of_a_crowd_is_counted_and_the_first_hundred_are_told() {
+    let crowd = |prefix: &str, cron: &str| -> Vec<Subject> {
+        (0..150)
+            .map(|n| job(&format!("{prefix}{n:03}"), "Asia/Tokyo", &[cron]))
+            .collect()
+    };
+    let subjects = [crowd("a", "0 2 * * *"), crowd("b", "5 2 * * *")].concat();
+    let verdict = lint(&subjects);
+    let found = of_rule(&verdict, Rule::KeyGap);
+    assert_eq!(found.len(), 101);
+    let first = |at: usize| {
+        let other = found[at].other.as_ref().unwrap();
+        (
+            found[at].job.as_str().to_owned(),
+            other.job.as_str().to_owned(),
+        )
+    };
+    assert_eq!(first(0), ("a001".to_owned(), "a000".to_owned()));
+    assert_eq!(first(1), ("a002".to_owned(), "a000".to_owned()));
+    assert_eq!(first(99), ("a014".to_owned(), "a008".to_owned()));
+    let all = 2 * (150 * 149 / 2) + 150 * 150;
+    let rest = format!("{} more findings of key-gap", all - 100);
+    assert!(
+        found[100].message.starts_with(&rest),
+        "{}",
+        found[100].message
+    );
+}

@@ -8,12 +8,6 @@ use serde_json::Value;
 use crate::cli_formats::conforms;
 use crate::scenario::{Done, Scenario, repository};
 
-/// Rules that no run of `validate` can find.
-const DAEMON_ONLY: &[Rule] = &[
-    // Only the daemon reads secrets; its tests cover the rule.
-    Rule::SameSecret,
-];
-
 /// The parts of a section, in order.
 const PARTS: [&str; 5] = [
     "**Severity:** ",
@@ -44,13 +38,6 @@ fn sections() -> Vec<Section> {
             }
         })
         .collect()
-}
-
-/// The sections whose examples a run of `validate` can show.
-fn shown() -> impl Iterator<Item = Section> {
-    sections().into_iter().filter(|section| {
-        Rule::named(&section.name).is_none_or(|rule| !DAEMON_ONLY.contains(&rule))
-    })
 }
 
 impl Section {
@@ -149,7 +136,7 @@ fn severity_and_ways_out_are_those_of_the_rule() {
 #[test]
 fn every_example_fails_with_its_rule_and_the_message_shown() {
     let mut wrong = Vec::new();
-    for section in shown() {
+    for section in sections() {
         let findings = validate(&section.scenario());
         let messages: Vec<&str> = of(&findings, &section.name)
             .into_iter()
@@ -165,7 +152,7 @@ fn every_example_fails_with_its_rule_and_the_message_shown() {
 
 #[test]
 fn a_settable_rule_can_be_switched_off_and_no_other() {
-    for section in shown() {
+    for section in sections() {
         let name = &section.name;
         let scenario = section.scenario();
         let settings = format!("rules: {{ severity: {{ {name}: off }} }}\n");
@@ -193,7 +180,7 @@ fn a_settable_rule_can_be_switched_off_and_no_other() {
 fn an_acceptable_finding_can_be_accepted_and_is_still_listed() {
     let acceptable =
         |section: &Section| Rule::named(&section.name).is_some_and(Rule::is_acceptable);
-    for section in shown().filter(acceptable) {
+    for section in sections().into_iter().filter(acceptable) {
         let name = &section.name;
         let scenario = section.scenario();
         for (file, text) in section.files() {
@@ -209,26 +196,6 @@ fn an_acceptable_finding_can_be_accepted_and_is_still_listed() {
             "{name}: {of:?}"
         );
     }
-}
-
-#[test]
-fn the_example_of_the_daemon_is_what_the_daemon_says() {
-    let section = sections()
-        .into_iter()
-        .find(|section| section.name == "same-secret")
-        .unwrap();
-    let scenario = section
-        .scenario()
-        .job("digest", "0 5 * * *")
-        .env("ANTHROPIC_API_KEY", "test-key-1234")
-        .env("ANTHROPIC_API_KEY_2", "test-key-1234");
-    let (_, settings) = section.files()[0];
-    let refused = "rules: { severity: { same-secret: error } }\n";
-    scenario.write("offpeak.yaml", settings.to_owned() + refused);
-    scenario
-        .run(&["daemon"])
-        .exits(1)
-        .complains(section.blocks("text")[0]);
 }
 
 fn explain(args: &[&str]) -> Done {

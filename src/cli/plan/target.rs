@@ -50,12 +50,7 @@ pub enum Target {
     /// To standard output, in place of the strip.
     Stdout,
     /// To this file.
-    File {
-        /// As the user wrote it.
-        shown: PathBuf,
-        /// Where it really is.
-        path: PathBuf,
-    },
+    File(PathBuf),
 }
 
 impl Target {
@@ -70,10 +65,7 @@ impl Target {
         }
         let path = shell.path(shown);
         match obstacle(&path, content) {
-            Ok(None) => Ok(Self::File {
-                shown: shown.to_owned(),
-                path,
-            }),
+            Ok(None) => Ok(Self::File(path)),
             Ok(Some(obstacle)) => Err(CliError::Refused {
                 what: format!("{} {}: {obstacle}", content.flag(), shown.display()),
                 help: format!("name another file, or `{} -` to print it", content.flag()),
@@ -86,7 +78,7 @@ impl Target {
     pub const fn is_stdout(&self) -> bool {
         match self {
             Self::Stdout => true,
-            Self::File { .. } => false,
+            Self::File(_) => false,
         }
     }
 
@@ -102,15 +94,15 @@ impl Target {
                 out.write_all(text.as_bytes())?;
                 Ok(None)
             }
-            Self::File { shown, path } => {
-                replace(path, text.as_bytes()).map_err(|source| CliError::File {
+            Self::File(path) => {
+                let written = replace(path, text.as_bytes()).map_err(|source| CliError::File {
                     path: path.clone(),
                     source,
                 })?;
                 Ok(Some(format!(
                     "wrote the {} {}",
                     content.noun(),
-                    shown.display()
+                    written.display()
                 )))
             }
         }
@@ -124,6 +116,9 @@ fn obstacle(path: &Path, content: Content) -> io::Result<Option<String>> {
     });
     if is_yaml {
         return Ok(Some("jobs and settings have such names".to_owned()));
+    }
+    if !folder_of(path).is_dir() {
+        return Ok(Some("there is no such folder".to_owned()));
     }
     let found = match fs::metadata(path) {
         Ok(found) => found,
@@ -146,23 +141,35 @@ fn obstacle(path: &Path, content: Content) -> io::Result<Option<String>> {
     Ok((!is_like && !begin.is_empty()).then(|| format!("it is there and holds no {noun}")))
 }
 
-/// Puts a file in its place in one step; its folder must be there. Behind a link, what it points to is replaced.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = match path.parent() {
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         Some(_) | None => Path::new("."),
-    };
+    }
+}
+
+/// Puts a file in its place in one step, and says where in full; its folder must be there. Behind a link, what it
+/// points to is replaced.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut new = tempfile::Builder::new()
         .prefix(".offpeak-")
         .suffix(".tmp")
         .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)?;
-    new.write_all(bytes)?;
-    if let Ok(old) = fs::metadata(path) {
+        .tempfile_in(folder_of(&path))
+        .map_err(|error| without_path(&error))?;
+    new.write_all(bytes).map_err(|error| without_path(&error))?;
+    if let Ok(old) = fs::metadata(&path) {
         new.as_file().set_permissions(old.permissions())?;
     }
     new.as_file().sync_all()?;
-    new.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    new.persist(&path).map_err(|error| error.error)?;
+    fs::canonicalize(path)
+}
+
+/// What the system says, without the name of the temporary file: nobody knows that one.
+fn without_path(error: &io::Error) -> io::Error {
+    let text = error.to_string();
+    let said = text.split(" at path ").next().unwrap_or_default();
+    io::Error::new(error.kind(), said)
 }

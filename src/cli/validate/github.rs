@@ -51,9 +51,12 @@ fn position(place: &Place, root: &Root) -> Vec<(&'static str, String)> {
     found
 }
 
-/// The text of a command: the runner decodes these three and nothing else.
+/// The text of a command: the runner decodes these three and nothing else. What else moves a cursor reaches the log of
+/// the workflow, and is replaced.
 fn data(text: &str) -> String {
-    text.replace('%', "%25")
+    let moves = |c: char| c.is_control() && c != '\r' && c != '\n';
+    text.replace(moves, "\u{fffd}")
+        .replace('%', "%25")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
 }
@@ -66,6 +69,14 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_control_character_reaches_the_log() {
+        assert_eq!(
+            data("a\u{1b}]0;t\u{7}\u{9b}b\0 %\n"),
+            "a\u{fffd}]0;t\u{fffd}\u{fffd}b\u{fffd} %25%0A"
+        );
+    }
     use crate::config::{Mark, Report, Source};
 
     fn remark(text: &str, span: std::ops::Range<usize>, level: Level) -> Remark<'static> {

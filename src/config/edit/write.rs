@@ -1,8 +1,9 @@
 //! Puts edited files in the place of the old ones.
 //!
 //! Every file is read again, checked and written under another name first;
-//! only then do the new ones take their places, each in one step. A kill leaves
-//! every file as it was or as it is to be.
+//! only then do the new ones take their places, each in one step, if the old
+//! ones are still the same. A kill leaves every file as it was or as it is to
+//! be; what it leaves beside them is swept away by the next write.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -10,6 +11,8 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use tempfile::NamedTempFile;
 
 use super::super::bounded::read_bounded;
@@ -17,6 +20,7 @@ use super::super::context::reason;
 use super::super::decode_keys;
 use super::super::files;
 use super::super::source::Source;
+use super::super::sources::Sources;
 use super::FileEdit;
 
 /// Why files were not written, or not all of them.
@@ -29,7 +33,7 @@ pub enum WriteError {
         file: String,
     },
     /// Two names lead to one file.
-    #[error("{file} and {other} are one file; nothing was written: name it once")]
+    #[error("{file} and {other} are one file; nothing was written: keep one of the names")]
     Twice {
         /// One name as shown to people.
         file: String,
@@ -72,6 +76,31 @@ struct Ready<'e> {
     edit: &'e FileEdit,
     new: NamedTempFile,
     path: PathBuf,
+    old: Version,
+}
+
+/// What changes whenever a file is written or replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Version {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    changed: (i64, i64),
+}
+
+impl Version {
+    fn of(found: &Metadata) -> Self {
+        Self {
+            device: found.dev(),
+            inode: found.ino(),
+            bytes: found.len(),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
+    }
+
+    fn is_still_at(self, path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|found| Self::of(&found) == self)
+    }
 }
 
 /// Writes edits: all, or none if one of them cannot be prepared.
@@ -82,7 +111,7 @@ struct Ready<'e> {
 ///
 /// A file has changed since it was read, two names lead to one file, or the
 /// system refuses. Only [`WriteError::Partly`] leaves files written; it names them.
-pub fn write(edits: &[FileEdit]) -> Result<(), WriteError> {
+pub fn write(edits: &[FileEdit], sources: &Sources) -> Result<(), WriteError> {
     let mut ready: BTreeMap<PathBuf, Ready<'_>> = BTreeMap::new();
     for edit in edits {
         let prepared = prepare(edit)?;
@@ -94,9 +123,25 @@ pub fn write(edits: &[FileEdit]) -> Result<(), WriteError> {
         }
         ready.insert(prepared.path.clone(), prepared);
     }
+    refuse_other_names(&ready, sources)?;
+    // To write and to sync takes long enough for an editor to save.
+    if let Some(changed) = ready
+        .values()
+        .find(|ready| !ready.old.is_still_at(&ready.path))
+    {
+        let file = changed.edit.file().to_owned();
+        return Err(WriteError::Changed { file });
+    }
     let mut written = Vec::new();
     for ready in ready.into_values() {
         let file = ready.edit.file().to_owned();
+        if !ready.old.is_still_at(&ready.path) {
+            return Err(WriteError::Partly {
+                file,
+                reason: "it has changed meanwhile".to_owned(),
+                written,
+            });
+        }
         if let Err(error) = ready.new.persist(&ready.path) {
             return Err(WriteError::Partly {
                 file,
@@ -106,6 +151,28 @@ pub fn write(edits: &[FileEdit]) -> Result<(), WriteError> {
         }
         written.push(file);
         make_durable(&ready.path);
+    }
+    Ok(())
+}
+
+/// A file that was read under a second name, too, would say two things of one text.
+fn refuse_other_names(
+    ready: &BTreeMap<PathBuf, Ready<'_>>,
+    sources: &Sources,
+) -> Result<(), WriteError> {
+    for (path, name) in sources.files() {
+        let Some(edited) = fs::canonicalize(path)
+            .ok()
+            .and_then(|path| ready.get(&path))
+        else {
+            continue;
+        };
+        if edited.edit.path() != path {
+            return Err(WriteError::Twice {
+                file: edited.edit.file().to_owned(),
+                other: name.to_owned(),
+            });
+        }
     }
     Ok(())
 }
@@ -123,6 +190,14 @@ fn prepare(edit: &FileEdit) -> Result<Ready<'_>, WriteError> {
     if old.permissions().readonly() {
         return Err(unwritable("it is read-only".to_owned()));
     }
+    if old.nlink() > 1 {
+        let reason = "it has a second name (a hard link), which would keep the old text";
+        return Err(unwritable(reason.to_owned()));
+    }
+    fs::OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .map_err(told)?;
     if fs::metadata(folder).map_err(told)?.permissions().readonly() {
         return Err(unwritable("its folder is read-only".to_owned()));
     }
@@ -132,8 +207,15 @@ fn prepare(edit: &FileEdit) -> Result<Ready<'_>, WriteError> {
             file: edit.file().to_owned(),
         });
     }
+    sweep(folder);
     let new = new_file(folder, &edit.spliced(&text), &old).map_err(told)?;
-    Ok(Ready { edit, new, path })
+    let old = Version::of(&old);
+    Ok(Ready {
+        edit,
+        new,
+        path,
+        old,
+    })
 }
 
 /// Whether a text is that of the source, where it is not masked.
@@ -150,9 +232,28 @@ fn is_as_read(edit: &FileEdit, text: &str) -> bool {
     masked.is_some_and(|masked| masked.text() == read.text())
 }
 
+/// How the files begin that wait to take a place; the number of their process follows.
+const WAITING: &str = ".offpeak-";
+
+/// Removes what a process that was killed has left in a folder; a file of one that lives is left alone.
+fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(WAITING)?.strip_suffix(".tmp"))
+            .and_then(|rest| rest.split_once('-')?.0.parse().ok())
+            .and_then(Pid::from_raw);
+        if process.is_some_and(|process| test_kill_process(process) == Err(Errno::SRCH)) {
+            // Whoever else sweeps just now may have been faster.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 fn new_file(folder: &Path, text: &str, old: &Metadata) -> std::io::Result<NamedTempFile> {
     let mut new = tempfile::Builder::new()
-        .prefix(".offpeak-")
+        .prefix(&format!("{WAITING}{}-", std::process::id()))
         .suffix(".tmp")
         .tempfile_in(folder)?;
     new.write_all(text.as_bytes())?;

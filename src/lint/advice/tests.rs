@@ -101,12 +101,22 @@ fn instants_are_those_at_which_the_job_fires_around_clock_changes() {
     assert_eq!(second.unwrap().0, "2027-10-31T01:00:00Z");
 }
 
-#[test]
-fn hundred_findings_of_a_rule_are_told_and_the_rest_is_counted() {
-    let jobs: Vec<Subject> = (0..103)
+/// Jobs that skip months, of which the first so many accept it, and what the check tells of that.
+fn skipping(jobs: usize, accepting: usize) -> Vec<Finding> {
+    let mut jobs: Vec<Subject> = (0..jobs)
         .map(|n| job(&format!("j{n:03}"), "UTC", &["0 5 31 * *"]))
         .collect();
-    let found = findings(&jobs, &rules("UTC", vec![]), from());
+    for job in &mut jobs[..accepting] {
+        job.accepted.insert(Rule::SkipsMonths, "meant".to_owned());
+    }
+    let mut found = check(&jobs, &rules("UTC", vec![]), from()).findings;
+    found.retain(|finding| [Rule::SkipsMonths, Rule::UnusedAccept].contains(&finding.rule));
+    found
+}
+
+#[test]
+fn hundred_findings_of_a_rule_are_told_and_the_rest_is_counted() {
+    let found = skipping(103, 0);
     assert_eq!(found.len(), 101);
     let rest = &found[100];
     assert_eq!(
@@ -117,19 +127,22 @@ fn hundred_findings_of_a_rule_are_told_and_the_rest_is_counted() {
 }
 
 #[test]
-fn accepted_findings_are_all_listed_and_crowd_out_no_open_one() {
-    let mut jobs: Vec<Subject> = (0..202)
-        .map(|n| job(&format!("j{n:03}"), "UTC", &["0 5 31 * *"]))
-        .collect();
-    for job in &mut jobs[..102] {
-        job.accepted.insert(Rule::SkipsMonths, "meant".to_owned());
-    }
-    let found = findings(&jobs, &rules("UTC", vec![]), from());
-    let accepted = found
-        .iter()
-        .filter(|finding| finding.accepted.is_some())
-        .count();
-    assert_eq!((accepted, found.len()), (102, 202));
+fn hundred_accepted_findings_are_told_and_crowd_out_no_open_one() {
+    let found = skipping(250, 150);
+    let (accepted, open): (Vec<_>, Vec<_>) =
+        found.iter().partition(|finding| finding.accepted.is_some());
+    assert_eq!((open.len(), accepted.len()), (100, 101));
+    assert_eq!(
+        accepted[100].message,
+        "50 more accepted findings of skips-months in group `main` are not listed, only the first 100"
+    );
+    let none_is_open = skipping(150, 150);
+    assert_eq!(none_is_open.len(), 101);
+    assert!(
+        none_is_open
+            .iter()
+            .all(|finding| finding.accepted.is_some())
+    );
 }
 
 #[test]

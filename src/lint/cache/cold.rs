@@ -76,7 +76,8 @@ fn help(prompt: &Prompt, rest: u64) -> String {
 
 /// At which slots of a job an entry for its prefix is alive.
 struct Entries {
-    /// When the entry is written or read in the first 365 days, and around the job's first firing.
+    /// When the entry is written or read in the first 365 days and the life before them, or around the job's first
+    /// firing.
     uses: Vec<i64>,
     life: Option<CacheTtl>,
 }
@@ -96,10 +97,10 @@ impl Entries {
             Some(first) if first >= calendar.year_end => first - seconds(ttl)..first + 1,
             Some(_) | None => calendar.from..calendar.year_end,
         };
-        Self {
-            uses: set.fires_in(&cached, &span),
-            life,
-        }
+        // The first slots of the proof find what those just before it left.
+        let mut uses = set.fires_before(&cached, seconds(ttl));
+        uses.extend(set.fires_in(&cached, &span));
+        Self { uses, life }
     }
 
     fn is_alive_at(&self, at: i64) -> bool {

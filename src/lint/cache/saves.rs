@@ -9,7 +9,7 @@ use super::super::regimes::instant;
 use super::super::{Finding, Identity, InputPrice, Other, Rule};
 use super::set::{Member, Set, seconds};
 use super::words;
-use crate::job::CacheTtl;
+use crate::job::{CacheTtl, JobId};
 
 /// Tokens by which prices are named.
 pub(super) const MILLION: f64 = 1_000_000.0;
@@ -71,19 +71,32 @@ pub(super) fn finding(set: &Set<'_>) -> Option<Finding> {
         .copied()
         .filter(|member| !is_done(*member))
         .collect();
+    let marked = marked(
+        set,
+        *joined.first()?,
+        then.first_read?,
+        message(set, &joined, then.reads, saved)?,
+    );
     Some(Finding {
+        also: further(set, &joined, &marked),
         per_year: Some(then.reads),
         help: Some(format!(
             "write `cache: 1h` in `system` of {}",
             names(set, &to_do)
         )),
-        ..marked(
-            set,
-            *joined.first()?,
-            then.first_read?,
-            message(set, &joined, then.reads, saved)?,
-        )
+        ..marked
     })
+}
+
+/// The jobs that join, but for the two that the finding marks.
+fn further(set: &Set<'_>, joined: &[usize], marked: &Finding) -> Vec<JobId> {
+    let other = marked.other.as_ref().map(|other| &other.job);
+    let jobs = joined
+        .iter()
+        .map(|member| &set.members[*member].subject.job);
+    jobs.filter(|job| **job != marked.job && Some(*job) != other)
+        .cloned()
+        .collect()
 }
 
 fn names(set: &Set<'_>, members: &[usize]) -> String {
@@ -265,6 +278,26 @@ mod tests {
             ("b", at("2026-12-01T05:45:00Z"))
         );
         assert_eq!((found[0].cron, found[0].per_year), (Some(0), Some(730)));
+    }
+
+    #[test]
+    fn any_of_the_jobs_that_join_may_accept_and_needs_to() {
+        let jobs = [("a", "0 5"), ("b", "45 5"), ("c", "30 6"), ("d", "15 7")];
+        let jobs = jobs.map(|(name, time)| sends(name, &[&format!("{time} * * *")], None));
+        let further: Vec<String> = saves(&jobs)[0].also.iter().map(JobId::to_string).collect();
+        assert_eq!(further, ["c", "d"]);
+        for index in 0..jobs.len() {
+            let mut jobs = jobs.clone();
+            let accepted = &mut jobs[index].accepted;
+            accepted.insert(Rule::CacheSaves, "not worth it".to_owned());
+            assert_eq!(saves(&jobs)[0].accepted.as_deref(), Some("not worth it"));
+            assert_eq!(found(&jobs, Rule::UnusedAccept), []);
+        }
+        let mut aside = sends("z", &["0 14 * * *"], None);
+        aside.accepted.insert(Rule::CacheSaves, "no".to_owned());
+        let jobs = [jobs.as_slice(), &[aside]].concat();
+        assert_eq!(saves(&jobs)[0].accepted, None);
+        assert_eq!(found(&jobs, Rule::UnusedAccept).len(), 1);
     }
 
     #[test]

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use chrono::DateTime;
+
 use super::super::board::{Board, Group, Line};
+use super::super::regimes::instant;
 use super::super::{Identity, Prefix, Prompt, Subject};
 use super::cold::LARGE;
 use crate::job::{CacheTtl, GroupId};
@@ -162,6 +165,23 @@ impl<'a> Set<'a> {
         let is_asked = |line: &&Line| classes[line.class];
         let lines = self.group.lines.iter().filter(is_asked);
         self.board.fires_of(lines, span)
+    }
+
+    /// The firings of some classes in so many seconds before the proof, in order. The board begins with the proof, so
+    /// the timetables are asked.
+    pub(super) fn fires_before(&self, classes: &[bool], seconds: i64) -> Vec<i64> {
+        let from = self.board.calendar.from;
+        let (after, until) = (instant(from - seconds - 1), instant(from - 1));
+        let mut fires = Vec::new();
+        let asked = self.group.classes.iter().zip(classes);
+        for (class, _) in asked.filter(|(_, is_asked)| **is_asked) {
+            let first = class.members.first();
+            let timetable = first.map(|member| &self.board.subjects[*member].timetable);
+            let earlier = timetable.map(|timetable| timetable.between(after, until));
+            fires.extend(earlier.iter().flatten().map(DateTime::timestamp));
+        }
+        fires.sort_unstable();
+        fires
     }
 
     /// Which expression of a class fires at an instant.

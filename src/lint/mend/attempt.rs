@@ -9,6 +9,9 @@ use std::cmp::Ordering;
 use super::draft::{Draft, Hold, Piece};
 use crate::lint::nearest::{Comfort, Place};
 
+/// In larger groups the third order, which looks at every pair of pieces, is not tried.
+const MOST_LIFTED: usize = 3_000;
+
 /// The pieces of a group after the moves that make it legal, by the first order that does.
 ///
 /// The first keeps the comfortable gap where there is room, and may waste what
@@ -23,9 +26,18 @@ pub(super) fn mended(draft: &mut Draft<'_>) -> Result<Vec<Piece>, usize> {
     let forced: Vec<usize> = (0..draft.pieces.len())
         .filter(|piece| draft.is_forced(*piece))
         .collect();
-    in_turn(draft, &forced, Comfort::Preferred)
+    let first = in_turn(draft, &forced, Comfort::Preferred);
+    let lost = |at: usize| draft.pieces[at].hold == Hold::Free && !draft.fits_alone(at);
+    // What has no place in an empty group has none in any order.
+    if first.as_ref().is_err_and(|at| lost(*at)) {
+        return first;
+    }
+    first
         .or_else(|_| in_turn(draft, &forced, Comfort::Ignored))
-        .or_else(|_| least_flexible_first(draft, &forced))
+        .or_else(|last| match draft.pieces.len() {
+            0..=MOST_LIFTED => least_flexible_first(draft, &forced),
+            _ => Err(last),
+        })
 }
 
 /// First what must move wherever the others are, then pair by pair that with the smaller move.
@@ -47,19 +59,25 @@ fn in_turn(draft: &mut Draft<'_>, forced: &[usize], comfort: Comfort) -> Result<
                 nearest(draft, &pieces, one, comfort),
                 nearest(draft, &pieces, two, comfort),
             );
-            let (at, place) = smaller((one, places.0), (two, places.1)).ok_or(two)?;
+            let (at, place) = smaller(draft, (one, places.0), (two, places.1)).ok_or(two)?;
             pieces[at].take(place);
         }
     }
     Ok(pieces)
 }
 
-/// The smaller of two moves; of equal ones that of the second by name.
-fn smaller(one: (usize, Option<Place>), two: (usize, Option<Place>)) -> Option<(usize, Place)> {
+/// The smaller of two moves; of equal ones that of pickup slots, whose times matter to nobody, and else of the second by
+/// name.
+fn smaller(
+    draft: &Draft<'_>,
+    one: (usize, Option<Place>),
+    two: (usize, Option<Place>),
+) -> Option<(usize, Place)> {
     match (one, two) {
         ((one, Some(first)), (two, Some(second))) => {
             Some(match first.distance.cmp(&second.distance) {
                 Ordering::Less => (one, first),
+                Ordering::Equal if draft.is_pickup(one) && !draft.is_pickup(two) => (one, first),
                 Ordering::Equal | Ordering::Greater => (two, second),
             })
         }
@@ -87,7 +105,7 @@ fn least_flexible_first(draft: &mut Draft<'_>, forced: &[usize]) -> Result<Vec<P
             (
                 draft
                     .search(&pieces[at], placed(&pieces, &lifted, at))
-                    .room(),
+                    .flexibility(),
                 at,
             )
         })

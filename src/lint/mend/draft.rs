@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Fixed, Reason, Stuck};
-use crate::lint::board::{Board, Class, Group, Line};
+use crate::lint::board::{Board, Group, Line};
+use crate::lint::demands::Demands;
 use crate::lint::near::{Reach, first_steady};
 use crate::lint::nearest::{Comfort, Place, Search};
 use crate::lint::ring::Ring;
-use crate::lint::{Change, Effort, Rule, Severity, peak, seconds};
-use crate::schedule::cron::Spacing;
+use crate::lint::{Change, Rule, Severity, peak};
 
 /// One expression of one job, where it stands at present.
 #[derive(Debug, Clone)]
@@ -41,6 +41,7 @@ pub(super) struct Draft<'a> {
     /// The pieces in the order of names, then of the file.
     pub(super) pieces: Vec<Piece>,
     zones: Vec<usize>,
+    demands: Demands,
     /// Below so many seconds two firings are too close.
     least: i64,
     /// The same lines, for the ring: a class is a subject.
@@ -48,8 +49,8 @@ pub(super) struct Draft<'a> {
     ring: Ring,
     /// For each piece, its shape: pieces of one shape fire together.
     shapes: Vec<usize>,
-    /// Which shapes of two jobs come too close.
-    known: HashMap<(usize, usize), bool>,
+    /// Which shapes come too close within a reach.
+    known: HashMap<(usize, usize, Reach), bool>,
     /// The firings around clock changes, with their pieces, ascending.
     seam: Vec<(i64, usize)>,
     /// The same by piece.
@@ -59,8 +60,9 @@ pub(super) struct Draft<'a> {
 impl<'a> Draft<'a> {
     /// Takes one group of the board.
     pub(super) fn new(board: &'a Board<'a>, given: &Group, fixed: &Fixed) -> Self {
-        let group = by_subject(board, given);
-        let (zones, least) = (group.zones(), seconds(board.rules.min_gap));
+        let group = given.parted(board);
+        let (zones, demands) = (group.zones(), Demands::of(board.rules));
+        let least = demands.least;
         let pieces: Vec<Piece> = group
             .lines
             .iter()
@@ -78,11 +80,12 @@ impl<'a> Draft<'a> {
         seam.sort_unstable();
         Self {
             board,
-            shapes: shapes(&group.lines),
+            shapes: group.shapes(),
             ring: Ring::new(board, &group, least),
             known: HashMap::new(),
             pieces,
             zones,
+            demands,
             least,
             group,
             seam,
@@ -91,7 +94,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Whether a piece must move wherever the others are: it lies in a window, or too close to itself.
-    pub(super) fn is_forced(&self, piece: usize) -> bool {
+    pub(super) fn is_forced(&mut self, piece: usize) -> bool {
         let line = &self.group.lines[piece];
         (self.stops(Rule::PeakWindow, piece) && peak::first(self.board, line).is_some())
             || (self.stops(Rule::KeyGap, piece) && self.meets_itself(piece))
@@ -139,9 +142,23 @@ impl<'a> Draft<'a> {
             board: self.board,
             line: &piece.line,
             text: &piece.text,
-            others: lines.filter(|line| seen.insert(shape(line))).collect(),
+            others: lines.filter(|line| seen.insert(line.shape())).collect(),
             zones: &self.zones,
+            demands: self.demands,
+            room: self.demands.room_of(&self.group.classes[piece.line.class]),
         }
+    }
+
+    /// Whether a piece has a legal place in an empty group.
+    pub(super) fn fits_alone(&self, piece: usize) -> bool {
+        let search = self.search(&self.pieces[piece], std::iter::empty());
+        search.nearest(Comfort::Ignored).is_some()
+    }
+
+    /// Whether a piece is of pickup slots.
+    pub(super) fn is_pickup(&self, piece: usize) -> bool {
+        let subject = &self.board.subjects[self.pieces[piece].subject];
+        subject.job.as_str().strip_prefix("pickup:") == Some(subject.group.as_str())
     }
 
     /// What became of the pieces.
@@ -162,13 +179,12 @@ impl<'a> Draft<'a> {
     }
 
     /// Why a piece is in the way of mending the group.
-    pub(super) fn stuck(&self, piece: usize) -> Stuck {
-        let piece = &self.pieces[piece];
+    pub(super) fn stuck(&self, at: usize) -> Stuck {
+        let piece = &self.pieces[at];
         let subject = &self.board.subjects[piece.subject];
-        let alone = || self.nearest(piece, std::iter::empty(), Comfort::Ignored);
         let reason = match piece.hold {
             Hold::Fixed => Reason::Fixed,
-            Hold::Free | Hold::Moved if alone().is_none() => Reason::Itself,
+            Hold::Free | Hold::Moved if !self.fits_alone(at) => Reason::Itself,
             Hold::Free | Hold::Moved => Reason::NoRoom,
         };
         Stuck {
@@ -186,25 +202,27 @@ impl<'a> Draft<'a> {
             && !subject.accepted.contains_key(&rule)
     }
 
-    fn meets_itself(&self, piece: usize) -> bool {
-        let line = &self.group.lines[piece];
-        let close = |pair: &[i64]| pair[1] - pair[0] < self.least;
-        self.close(line, line, Reach::own(self.least)) || self.seams[piece].windows(2).any(close)
+    fn meets_itself(&mut self, piece: usize) -> bool {
+        let least = self.least;
+        let close = |pair: &[i64]| pair[1] - pair[0] < least;
+        self.seams[piece].windows(2).any(close) || self.meets(piece, piece)
     }
 
     /// Whether two pieces come too close where their zones are steady.
     fn meets(&mut self, one: usize, two: usize) -> bool {
         let lines = (&self.group.lines[one], &self.group.lines[two]);
-        if lines.0.class == lines.1.class {
-            // Two firings of one job at one instant are one slot.
-            return self.close(lines.0, lines.1, Reach::own(self.least));
-        }
+        // Two firings of one job at one instant are one slot.
+        let reach = if lines.0.class == lines.1.class {
+            Reach::own(self.least)
+        } else {
+            Reach::cross(self.least)
+        };
         let (one, two) = (self.shapes[one], self.shapes[two]);
-        let key = (one.min(two), one.max(two));
+        let key = (one.min(two), one.max(two), reach);
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        let found = self.close(lines.0, lines.1, Reach::cross(self.least));
+        let found = self.close(lines.0, lines.1, reach);
         self.known.insert(key, found);
         found
     }
@@ -231,36 +249,6 @@ impl<'a> Draft<'a> {
         };
         self.seams[piece].iter().flat_map(move |at| near(*at))
     }
-}
-
-/// The lines of a group with a class for every subject, twins or not, in the order of names.
-fn by_subject(board: &Board<'_>, given: &Group) -> Group {
-    let members = given.classes.iter().flat_map(|class| {
-        let lines = class.lines.clone();
-        class
-            .members
-            .iter()
-            .map(move |member| (*member, lines.clone()))
-    });
-    let mut members: Vec<_> = members.collect();
-    members.sort_by_key(|(member, _)| board.rank[*member]);
-    let mut group = Group {
-        lines: Vec::new(),
-        classes: Vec::new(),
-    };
-    for (class, (member, lines)) in members.into_iter().enumerate() {
-        let start = group.lines.len();
-        let lines = given.lines[lines].iter().cloned();
-        group.lines.extend(lines.map(|line| Line { class, ..line }));
-        group.classes.push(Class {
-            members: vec![member],
-            lines: start..group.lines.len(),
-            worst_case: 0,
-            effort: Effort::NONE,
-            accepted: Vec::new(),
-        });
-    }
-    group
 }
 
 fn piece(board: &Board<'_>, group: &Group, line: &Line, fixed: &Fixed) -> Piece {
@@ -291,25 +279,4 @@ fn around_changes(board: &Board<'_>, zones: &[usize], line: &Line, reach: i64) -
     fires.sort_unstable();
     fires.dedup();
     fires
-}
-
-/// All that decides when a line fires.
-type Shape<'l> = (&'l [i64], usize, usize, bool);
-
-fn shape(line: &Line) -> Shape<'_> {
-    (
-        &line.times,
-        line.days,
-        line.zone,
-        line.spacing == Spacing::Even,
-    )
-}
-
-/// For each line the first line of its shape.
-fn shapes(lines: &[Line]) -> Vec<usize> {
-    let mut known: HashMap<Shape<'_>, usize> = HashMap::new();
-    let lines = lines.iter().enumerate();
-    lines
-        .map(|(index, line)| *known.entry(shape(line)).or_insert(index))
-        .collect()
 }

@@ -171,3 +171,77 @@ fn what_is_legal_is_left_alone() {
     assert!(mended.changes.is_empty() && mended.stuck.is_empty());
     assert!(mended.verdict.is_safe());
 }
+
+#[test]
+fn rules_that_are_off_do_not_rule_where_a_firing_goes() {
+    let base = || rules("Asia/Tokyo", vec![window(420, 540)]);
+    let off = |rule| {
+        let mut rules = base();
+        rules.levels.set(rule, Level::Off);
+        rules
+    };
+    let full = [
+        tokyo("a", &["0 8 * * *"]),
+        tokyo("b", &["*/10 0-6,9-23 * * *"]).lasting(std::time::Duration::ZERO),
+    ];
+    assert_eq!(mended(&full[..], &off(Rule::KeyGap)).changes.len(), 1);
+    let mended_by = |jobs: &[Subject], rules: &Rules| told(&mended(jobs, rules));
+    // Without windows a pair may go into them; without comfort the nearest place does.
+    let pair = [tokyo("a", &["55 6 * * *"]), tokyo("b", &["55 6 * * *"])];
+    assert_eq!(
+        mended_by(&pair, &off(Rule::PeakWindow)),
+        ["b: 55 6 * * * → 40 7 * * *"]
+    );
+    assert_eq!(
+        mended_by(&pair, &off(Rule::ComfortableGap)),
+        ["b: 55 6 * * * → 40 6 * * *"]
+    );
+    assert_eq!(mended_by(&pair, &base()), ["b: 55 6 * * * → 10 6 * * *"]);
+}
+
+#[test]
+fn firing_goes_where_its_run_ends_before_the_next_window() {
+    let rules = rules("Asia/Tokyo", vec![window(420, 540)]);
+    let lasting = |minutes| {
+        let job = tokyo("a", &["30 7 * * *"]);
+        told(&mended(
+            &[job.lasting(std::time::Duration::from_mins(minutes))],
+            &rules,
+        ))
+    };
+    assert_eq!(lasting(31), ["a: 30 7 * * * → 29 6 * * *"]);
+    assert_eq!(lasting(61), ["a: 30 7 * * * → 0 9 * * *"]);
+    // Where no run ever ends in time, the nearest legal time is as good as any.
+    assert_eq!(lasting(1_500), ["a: 30 7 * * * → 59 6 * * *"]);
+    let mut silent = rules.clone();
+    silent.levels.set(Rule::Overrun, Level::Off);
+    let job = tokyo("a", &["30 7 * * *"]).lasting(std::time::Duration::from_mins(31));
+    assert_eq!(
+        told(&mended(&[job], &silent)),
+        ["a: 30 7 * * * → 59 6 * * *"]
+    );
+}
+
+#[test]
+fn of_equal_moves_that_of_the_pickup_slots_is_taken() {
+    let jobs = [
+        tokyo("pickup:main", &["0 2 * * *"]),
+        tokyo("zebra", &["0 2 * * *"]),
+    ];
+    assert_eq!(
+        told(&mended(&jobs, &rules("UTC", vec![]))),
+        ["pickup:main: 0 2 * * * → 45 2 * * *"]
+    );
+}
+
+#[test]
+fn hostile_groups_are_stuck_and_not_searched_for_ever() {
+    // Four jobs of twelve expressions each: those of every minute have no place,
+    // and those of every hour fill the day with firings that all coincide.
+    for cron in ["* * * * *", "0 * * * *"] {
+        let crons = vec![cron; 12];
+        let jobs: Vec<Subject> = (0..10).map(|n| tokyo(&format!("j{n}"), &crons)).collect();
+        let mended = mended(&jobs, &tight());
+        assert_eq!(mended.stuck.len(), 1);
+    }
+}

@@ -1,47 +1,50 @@
 //! The truth about a plan of one group: its least gap, to the second, over the whole horizon.
 
-use crate::lint::Subject;
 use crate::lint::board::{Board, Class, Group, Line};
 use crate::lint::calendar::DAY;
+use crate::lint::demands::Demands;
 use crate::lint::near::{Reach, first_steady};
 use crate::lint::ring::Ring;
 use crate::lint::seams::{Scope, Seams};
+use crate::lint::{Subject, peak};
 
 /// Least gaps are looked for below these first: where there is one, few pairs are looked at.
 const STEPS: [i64; 2] = [900, 7_200];
 
-/// The group with a class of its own for every job: jobs with one timetable will part.
-pub(super) fn parted(board: &Board<'_>, group: &Group) -> Group {
-    let mut members: Vec<(usize, usize)> = Vec::new();
-    for (class, of) in group.classes.iter().enumerate() {
-        members.extend(of.members.iter().map(|member| (*member, class)));
-    }
-    members.sort_by_key(|(member, _)| board.rank[*member]);
-    let mut parted = Group {
-        lines: Vec::new(),
-        classes: Vec::new(),
-    };
-    for (place, (member, class)) in members.into_iter().enumerate() {
-        let start = parted.lines.len();
-        let lines = group.lines_of(class).iter().cloned();
-        parted.lines.extend(lines.map(|mut line| {
-            line.class = place;
-            line
-        }));
-        parted.classes.push(Class {
-            members: vec![member],
-            lines: start..parted.lines.len(),
-            worst_case: group.classes[class].worst_case,
-            effort: group.classes[class].effort,
-            accepted: group.classes[class].accepted.clone(),
-        });
-    }
-    parted
-}
-
 /// Whose a line is, in a group in which every job has a class of its own.
 pub(super) fn subject<'a>(board: &Board<'a>, group: &Group, line: &Line) -> &'a Subject {
     &board.subjects[group.classes[line.class].members[0]]
+}
+
+/// Whether a group in which every job has a class of its own passes: it keeps what the rules demand but for what its
+/// jobs accept. Of two that are too close one is enough to accept it.
+pub(super) fn passes(board: &Board<'_>, group: &Group, demands: Demands) -> bool {
+    let mut lines = group.lines.iter();
+    let is_off_peak = lines.all(|line| {
+        !demands.off_peak_of(&group.classes[line.class]) || peak::first(board, line).is_none()
+    });
+    is_off_peak && least_gap(board, &demanding(group, demands), demands.least).is_none()
+}
+
+/// The jobs of a group that do not accept a smaller gap than the least.
+fn demanding(group: &Group, demands: Demands) -> Group {
+    let mut left = Group {
+        lines: Vec::new(),
+        classes: Vec::new(),
+    };
+    for class in group.classes.iter().filter(|class| demands.apart_of(class)) {
+        let (place, start) = (left.classes.len(), left.lines.len());
+        let lines = group.lines[class.lines.clone()].iter().cloned();
+        left.lines.extend(lines.map(|line| Line {
+            class: place,
+            ..line
+        }));
+        left.classes.push(Class {
+            lines: start..left.lines.len(),
+            ..class.clone()
+        });
+    }
+    left
 }
 
 /// The least seconds between two firings of a group in which every job has a

@@ -10,6 +10,7 @@ use super::almanac::Almanac;
 use super::measure::subject;
 use super::minutes::Minutes;
 use crate::lint::board::{Board, Group, Line};
+use crate::lint::demands::Demands;
 use crate::lint::near::{Reach, first_steady};
 use crate::lint::peak;
 use crate::schedule::cron::Spacing;
@@ -89,27 +90,35 @@ pub(super) fn units<'a>(
 ) -> (Vec<Unit>, Vec<Kind>) {
     let mut units = Vec::new();
     let mut kinds: Vec<Kind> = Vec::new();
-    let mut known: HashMap<(usize, Vec<Part>), (usize, Minutes)> = HashMap::new();
+    let mut known: HashMap<(usize, Vec<Part>, bool), (usize, Minutes)> = HashMap::new();
+    let demands = Demands::of(board.rules);
     for class in &group.classes {
+        let off_peak = demands.off_peak_of(class);
         for lines in tied(board, group, class.lines.clone()) {
             let of = |line: &usize| &group.lines[*line];
             let look = look(board, group, &lines, almanac);
-            let key = (of(&lines[0]).zone, look.parts);
-            let (kind, open) = known.entry(key).or_insert_with_key(|(zone, parts)| {
-                kinds.push(Kind {
-                    zone: *zone,
-                    parts: parts.clone(),
-                    own: Vec::new(),
-                    own_least: i64::MAX,
+            let key = (of(&lines[0]).zone, look.parts, off_peak);
+            let (kind, open) = known
+                .entry(key)
+                .or_insert_with_key(|(zone, parts, off_peak)| {
+                    kinds.push(Kind {
+                        zone: *zone,
+                        parts: parts.clone(),
+                        own: Vec::new(),
+                        own_least: i64::MAX,
+                    });
+                    let open = open(&look.written, parts, |days| {
+                        if *off_peak {
+                            almanac.off_peak(*zone, days).clone()
+                        } else {
+                            Minutes::all()
+                        }
+                    });
+                    (kinds.len() - 1, open)
                 });
-                let open = open(&look.written, parts, |days| {
-                    almanac.off_peak(*zone, days).clone()
-                });
-                (kinds.len() - 1, open)
-            });
             let mut open = open.clone();
             // The map of off-peak minutes is careful; the proof is exact.
-            let is_legal = |line: &usize| peak::first(board, of(line)).is_none();
+            let is_legal = |line: &usize| !off_peak || peak::first(board, of(line)).is_none();
             if lines.iter().all(is_legal) {
                 open.fill(look.stands, look.stands);
             }
@@ -183,7 +192,7 @@ fn tied(board: &Board<'_>, group: &Group, lines: std::ops::Range<usize>) -> Vec<
     units
 }
 
-/// The minutes at which parts may stand: all their times off-peak and within the day.
+/// The minutes at which parts may stand: all their times within the day, and off-peak where they are to be.
 fn open(written: &Minutes, parts: &[Part], mut off_peak: impl FnMut(usize) -> Minutes) -> Minutes {
     let masks: Vec<(Minutes, &Part)> = parts
         .iter()

@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use super::almanac::Almanac;
 use super::bound::Load;
-use super::measure::{least_gap, parted, subject};
+use super::measure::{least_gap, passes, subject};
 use super::model::Model;
 use super::place::Search;
 use super::row::Row;
 use super::{Extent, Obstacle, SpreadOutcome};
 use crate::lint::board::{Board, Group};
 use crate::lint::calendar::DAY;
+use crate::lint::demands::Demands;
 use crate::lint::rewrite::{DAY_MINUTES, shifted};
-use crate::lint::{Change, Subject, peak, seconds};
+use crate::lint::{Change, Fixed, Subject, mend};
 
 /// What was found for one group.
 #[derive(Debug)]
@@ -43,8 +44,8 @@ struct Plan {
 /// Proves plans of a group and keeps the best.
 struct Judge<'m> {
     model: &'m Model<'m>,
-    /// Plans with a smaller gap are not legal.
-    least: i64,
+    /// What a legal plan keeps, but for what jobs accept.
+    demands: Demands,
     /// Gaps are looked for below this.
     below: i64,
     best: Option<Plan>,
@@ -52,9 +53,10 @@ struct Judge<'m> {
 
 /// Looks for the widest plan of a group.
 pub(super) fn widen<'a>(board: &'a Board<'a>, group: &Group, almanac: &mut Almanac<'a>) -> Found {
-    let group = parted(board, group);
-    let least = seconds(board.rules.min_gap);
-    let below = least.max(DAY) + 1;
+    let given = group;
+    let group = given.parted(board);
+    let demands = Demands::of(board.rules);
+    let below = demands.least.max(DAY) + 1;
     let before = least_gap(board, &group, below);
     let stays = |outcome| Found {
         before,
@@ -63,12 +65,17 @@ pub(super) fn widen<'a>(board: &'a Board<'a>, group: &Group, almanac: &mut Alman
         changes: Vec::new(),
     };
     let gap = before.unwrap_or(below);
-    let is_legal = gap >= least && is_off_peak(board, &group);
+    // What a job accepts makes nothing illegal.
+    let is_legal = passes(board, &group, demands);
     if is_legal && gap >= DAY {
         return stays(SpreadOutcome::Already(Extent::Widest));
     }
-    if let Some(obstacle) = too_dense(board, &group, least) {
-        return stays(SpreadOutcome::NoPlan(obstacle));
+    let mended = |obstacle| {
+        mended(board, given, (before, below))
+            .unwrap_or_else(|| stays(SpreadOutcome::NoPlan(obstacle)))
+    };
+    if let Some(obstacle) = too_dense(board, &group, demands.least).filter(|_| !is_legal) {
+        return mended(obstacle);
     }
     let model = Model::new(board, group, almanac);
     let present = Plan {
@@ -78,13 +85,14 @@ pub(super) fn widen<'a>(board: &'a Board<'a>, group: &Group, almanac: &mut Alman
     };
     let mut judge = Judge {
         model: &model,
-        least,
+        demands,
         below,
         best: is_legal.then_some(present),
     };
     let outcome = match (judge.search(), &judge.best) {
-        (Err(obstacle), _) => SpreadOutcome::NoPlan(obstacle),
-        (Ok(_), None) => SpreadOutcome::NoPlan(Obstacle::NotFound),
+        (Err(obstacle), _) if !is_legal => return mended(obstacle),
+        (Ok(_), None) => return mended(Obstacle::NotFound),
+        (Err(_), _) => SpreadOutcome::Already(Extent::WidestFound),
         (Ok(extent), Some(plan)) if plan.moved == 0 => SpreadOutcome::Already(extent),
         (Ok(extent), Some(_)) if is_legal => SpreadOutcome::Widened(extent),
         (Ok(extent), Some(_)) => SpreadOutcome::Mended(extent),
@@ -100,9 +108,19 @@ pub(super) fn widen<'a>(board: &'a Board<'a>, group: &Group, almanac: &mut Alman
     }
 }
 
-fn is_off_peak(board: &Board<'_>, group: &Group) -> bool {
-    let mut lines = group.lines.iter();
-    lines.all(|line| peak::first(board, line).is_none())
+/// A plan for a group that has none as long as the times of one expression move together: one that is mended, in which
+/// minutes and hours turn apart. `None` if that is stuck too.
+fn mended(board: &Board<'_>, given: &Group, (before, below): (Option<i64>, i64)) -> Option<Found> {
+    let moves = mend::group_moves(board, given, &Fixed::new()).ok()?;
+    let mut group = given.parted(board);
+    group.lines = moves.lines;
+    let is_plan = !moves.changes.is_empty() && passes(board, &group, Demands::of(board.rules));
+    is_plan.then(|| Found {
+        before,
+        after: least_gap(board, &group, below),
+        outcome: SpreadOutcome::Mended(Extent::WidestFound),
+        changes: moves.changes,
+    })
 }
 
 /// A job whose times are too close to each other wherever they go together.
@@ -130,15 +148,21 @@ impl Judge<'_> {
     /// Looks for the widest plan; says how far it is known to be that.
     fn search(&mut self) -> Result<Extent, Obstacle> {
         let mut widest = self.bound()?;
-        let least = (self.least + 59) / 60;
+        let least = (self.demands.least + 59) / 60;
         if let Some(row) = Row::new(self.model) {
-            let gap = last_that_fits(least.max(1)..=widest, |gap| row.fits(gap * 60));
+            let first = least.max(1);
+            let gap = last_that_fits(first..=widest, |gap| row.fits(gap * 60));
             if let Some(placed) = gap.and_then(|gap| row.plan(gap * 60)) {
                 self.offer(placed);
             }
-            if row.rules_out(gap.map_or(least, |gap| gap + 1) * 60) {
+            if row.rules_out(gap.map_or(first, |gap| gap + 1) * 60) {
                 let firings = self.model.units.len();
-                widest = gap.ok_or(Obstacle::Crowded { firings })?;
+                widest = match gap {
+                    Some(gap) => gap,
+                    // Jobs may accept a smaller gap, or there is no least one.
+                    None if self.best.is_some() || least == 0 => widest.min(first - 1),
+                    None => return Err(Obstacle::Crowded { firings }),
+                };
             }
         }
         let mut search = Search::new(self.model);
@@ -150,9 +174,10 @@ impl Judge<'_> {
             if gap > high || low.is_some_and(|low| low > high) {
                 break;
             }
-            let reached = search.place(gap * 60).map(|placed| self.offer(placed));
-            match (reached, low) {
-                (Some(reached), _) if reached >= gap * 60 => {}
+            // A plan that is not kept is none: so either the best gap grows or the limit falls, and this ends.
+            let kept = search.place(gap * 60).and_then(|placed| self.offer(placed));
+            match (kept, low) {
+                (Some(kept), _) if kept >= gap * 60 => {}
                 (_, None) => break,
                 (_, Some(_)) => high = gap - 1,
             }
@@ -173,6 +198,8 @@ impl Judge<'_> {
     /// The widest gap in minutes that no plan exceeds.
     fn bound(&self) -> Result<i64, Obstacle> {
         let (model, mut widest) = (self.model, DAY_MINUTES);
+        // What passes now may stay below the least gap: its jobs accept that.
+        let least = self.best.as_ref().map_or(self.demands.least, |_| 0);
         for unit in &model.units {
             let kind = &model.kinds[unit.kind];
             let own = unit.open.iter().map(|minute| kind.own_gap(minute)).max();
@@ -183,13 +210,13 @@ impl Judge<'_> {
                         job: subject.job.clone(),
                     });
                 }
-                Some(own) if own < self.least => return Err(own_times(subject, own)),
+                Some(own) if own < least => return Err(own_times(subject, own)),
                 Some(own) => widest = widest.min(own / 60),
             }
         }
         let load = Load::of(model);
         let widest = widest.min(load.widest(model));
-        if widest * 60 < self.least.min(DAY) {
+        if widest * 60 < least.min(DAY) {
             return Err(Obstacle::Crowded {
                 firings: usize::try_from(load.busiest).unwrap_or_default(),
             });
@@ -197,8 +224,8 @@ impl Judge<'_> {
         Ok(widest)
     }
 
-    /// Measures a plan, keeps it if it is legal and the best so far, and tells its gap.
-    fn offer(&mut self, placed: Vec<i64>) -> i64 {
+    /// Measures a plan, keeps it if it is legal and the best so far, and tells its gap; `None` if it is not kept.
+    fn offer(&mut self, placed: Vec<i64>) -> Option<i64> {
         let (model, mut moved) = (self.model, 0);
         let mut group = model.group.clone();
         for (unit, minute) in model.units.iter().zip(&placed) {
@@ -215,10 +242,11 @@ impl Judge<'_> {
             .best
             .as_ref()
             .is_none_or(|best| (gap, Reverse(moved)) > (best.gap, Reverse(best.moved)));
-        if gap >= self.least && is_better && is_off_peak(model.board, &group) {
-            self.best = Some(Plan { gap, moved, placed });
+        if !is_better || !passes(model.board, &group, self.demands) {
+            return None;
         }
-        gap
+        self.best = Some(Plan { gap, moved, placed });
+        Some(gap)
     }
 }
 

@@ -85,11 +85,7 @@ impl Teller<'_, '_> {
             peaks.zone().name()
         );
         let (suggestion, help) = self.way_out(firing.line, |teller| {
-            help::off_peak(
-                teller.board,
-                &teller.group.lines[firing.line],
-                teller.text(firing.line),
-            )
+            help::off_peak(teller.board, teller.group, firing.line)
         });
         let lines = self.group.lines_of(self.group.lines[firing.line].class);
         Finding {

@@ -178,8 +178,8 @@ fn rule_accepted_for_nothing_is_told_with_what_to_remove() {
         Some("remove `overrun` from its `accept`")
     );
     assert_eq!(
-        (found[0].severity, found[0].cron),
-        (Severity::Warning, None)
+        (found[0].severity, found[0].cron, found[0].accepts),
+        (Severity::Warning, None, Some(Rule::Overrun))
     );
 }
 
@@ -253,5 +253,6 @@ fn many_unused_accepts_of_a_group_are_counted() {
             .message
             .starts_with("49 more findings of unused-accept")
     });
-    assert_eq!(closing.count(), 1);
+    let closing: Vec<_> = closing.collect();
+    assert_eq!((closing.len(), closing[0].accepts), (1, None));
 }

@@ -88,7 +88,8 @@ fn a_word_as_long_as_a_file_is_cut_in_every_message() {
 
 #[test]
 fn a_job_has_at_most_five_hundred_expressions() {
-    let crons = |count: usize| format!("[{}]", "\"0 5 * * *\", ".repeat(count));
+    let cron = |n: usize| format!("\"{} {} 1 * *\", ", n % 60, n / 60);
+    let crons = |count: usize| format!("[{}]", (0..count).map(cron).collect::<String>());
     assert!(
         said(&JOB.replace("\"0 5 * * *\"", &crons(500)))
             .0
@@ -127,6 +128,16 @@ fn a_template_cannot_overflow_the_stack() {
             ]
         );
     }
+}
+
+#[test]
+fn a_filter_that_does_not_exist_is_found_behind_a_long_loop() {
+    let ten = "{% for a in 'xxxxxxxxxx' %}";
+    let loops = format!("{}.{}", ten.repeat(3), "{% endfor %}".repeat(3));
+    let job = |text: &str| JOB.replace("hello", &format!("\"{text}\""));
+    assert!(said(&job(&loops)).0.is_empty());
+    let lines = said(&job(&format!("{loops}{{{{ date|shout }}}}"))).0;
+    assert!(lines[0].contains("filter shout is unknown"), "{lines:?}");
 }
 
 #[test]

@@ -796,3 +796,23 @@ proptest! {
         let _reading = read(&folder.options());
     }
 }
+
+#[test]
+fn an_expression_that_says_again_what_another_says_is_told() {
+    let list = |crons: &str| {
+        wrong_job(&format!(
+            "cron: {crons}\ntimezone: UTC\nprompt: {{ text: x }}\n"
+        ))
+    };
+    assert_eq!(
+        list("[\"0 5 * * *\", \"0 4 * * *\", \"0 5 * * *\"]"),
+        [
+            "jobs/a.yaml:1:34: bad-cron: the expression `0 5 * * *` stands here twice; keep one of them"
+        ]
+    );
+    assert_eq!(
+        list("[\"0 5 * * 0\", \"0 5 * * sun\"]"),
+        ["jobs/a.yaml:1:21: bad-cron: `0 5 * * sun` fires when `0 5 * * 0` does; keep one of them"]
+    );
+    assert_eq!(list("[\"0 5 * * 1\", \"0 5 * * 2\"]"), Vec::<String>::new());
+}

@@ -68,6 +68,7 @@ fn a_finding_of_the_linter_is_put_at_its_expressions() {
             cron: 0,
             at: "2026-12-01T05:00:00Z".parse().unwrap(),
         }),
+        also: Vec::new(),
         gap: Some(Duration::from_mins(10)),
         per_year: Some(365),
         message: "`a` and `b` fire 10 minutes apart; the least gap is 15 minutes".into(),
@@ -76,6 +77,7 @@ fn a_finding_of_the_linter_is_put_at_its_expressions() {
         }),
         help: None,
         accepted: None,
+        accepts: None,
     };
     let mut report = Report::of_finding(&finding, &reading.sources);
     report
@@ -215,4 +217,14 @@ fn a_secret_that_does_not_look_like_one_is_hidden_where_only_names_belong() {
         let lines: Vec<String> = reading.mistakes.iter().map(Mistake::to_string).collect();
         assert_eq!(lines, [line]);
     }
+}
+
+#[test]
+fn a_sign_that_a_terminal_obeys_is_shown_as_another() {
+    let text = "cron: \"5 5 * * * x\" # \u{9b}31m\n";
+    let reading = Folder::new(&[("jobs/a.yaml", text)]).read();
+    let reports: Vec<Report> = reading.unreadable.iter().map(Report::from).collect();
+    let drawn = render(&reports, Style::Plain, 100);
+    assert!(drawn.contains("# \u{b7}31m"), "{drawn}");
+    assert!(!drawn.contains('\u{9b}'), "{drawn}");
 }

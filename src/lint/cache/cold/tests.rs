@@ -144,3 +144,20 @@ fn rare_job_is_told_at_its_first_slot_after_the_year() {
     assert_eq!(jobs.len(), 1);
     assert_eq!(jobs[0].job.as_str(), "b");
 }
+
+#[test]
+fn steady_job_that_keeps_its_own_entry_alive_is_warm_from_the_first_slot_on() {
+    let every = |minutes: u32| big("a", &format!("*/{minutes} * * * *"), HOUR, (13_000, 100));
+    assert_eq!(cold(&[every(20)]), []);
+    // Its last slot before the proof is another job's.
+    let jobs = [
+        big("a", "30 * * * *", HOUR, (13_000, 100)),
+        big("b", "0 * * * *", HOUR, (13_000, 100)),
+    ];
+    assert_eq!(cold(&jobs), []);
+    // An hour before is too early.
+    let hourly = cold(&[big("a", "0 * * * *", HOUR, (13_000, 100))]);
+    assert_eq!(hourly[0].per_year, Some(365 * 24));
+    let daily = cold(&[big("a", "0 0 * * *", HOUR, (13_000, 100))]);
+    assert_eq!(daily[0].per_year, Some(365));
+}
