@@ -92,6 +92,9 @@ pub enum Command {
     History(History),
     /// Lift the hold of a group and close its breaker.
     Resume(Resume),
+    /// Check that the store keeps its promises, or copy it while it is in use.
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Serve the stand-in for the API on loopback.
     Mock(Mock),
     /// Show the settings in force, the documented defaults, or a schema for editors.
@@ -226,6 +229,23 @@ pub struct Resume {
     /// The group's name; a key's name if the key has no group.
     #[arg(value_name = "GROUP")]
     pub group: String,
+}
+
+/// What to do with the store.
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Walk the rows: every slot has one outcome, no work is lost, nothing was sent unaccounted.
+    Check,
+    /// Write a copy of the store, while the daemon runs too.
+    Backup(Backup),
+}
+
+/// Arguments of `store backup`.
+#[derive(Debug, ClapArgs)]
+pub struct Backup {
+    /// The copy's file, from the working folder; an older copy there is replaced once the new one is whole.
+    #[arg(value_name = "FILE")]
+    pub to: PathBuf,
 }
 
 /// A script of faults as `mock --help` shows it; a test reads it.

@@ -30,6 +30,7 @@ mod screen;
 mod signals;
 mod spread;
 mod status;
+mod store;
 mod times;
 mod validate;
 
@@ -71,6 +72,7 @@ fn dispatch(context: &Context, command: Command, out: &mut dyn Write) -> Result<
         Command::Status => status::run(context, out),
         Command::History(args) => history::run(context, &args, out),
         Command::Resume(args) => resume::run(context, &args, out),
+        Command::Store(args) => store::run(context, &args, out),
         Command::Mock(args) => mock::run(context, &args, out),
         Command::Config(args) => config::run(context, &args, out),
         Command::Completions(args) => generate::completions(&args, out),

@@ -174,6 +174,12 @@ pub fn no_run(run: RunId) -> StoreError {
     StoreError::Failed(format!("there is no run {}", run.0))
 }
 
+/// The error for an attempt of a run that has ended, or that is not in the store: nothing may be sent for it.
+#[must_use]
+pub fn no_run_under_way(run: RunId) -> StoreError {
+    StoreError::Failed(format!("run {} is not under way", run.0))
+}
+
 /// The error for an attempt that was never admitted.
 #[must_use]
 pub fn no_attempt(run: RunId, n: u32) -> StoreError {

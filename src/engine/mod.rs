@@ -4,6 +4,7 @@
 //! task of its own: [`serve`](daemon) is one future that polls its running
 //! slots, so that virtual time can drive it without a runtime.
 
+pub mod audit;
 pub mod call;
 pub mod daemon;
 pub mod error;

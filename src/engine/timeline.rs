@@ -9,7 +9,7 @@ use super::plan::{GroupPlan, Plan, PlannedJob};
 use super::ports::{Deferral, NewDeferral, Store, StoreError};
 use crate::job::{GroupId, Job, JobId, JobState};
 use crate::schedule::defer::{Carried, Clearance, target};
-use crate::schedule::{Agenda, AgendaLine, CronExpr, DeferRule, Timetable};
+use crate::schedule::{Agenda, AgendaLine, CronExpr, DeferRule, Timetable, Zones};
 
 /// A plan and the instants at which its schedules begin.
 #[derive(Debug, Clone)]
@@ -162,9 +162,16 @@ fn is_enabled(job: &Job) -> bool {
     }
 }
 
-/// Jobs and groups may share names, so each kind has its own mark.
+/// The mark of a job's schedule: jobs and groups may share names.
+const JOB: &str = "job:";
+
 fn job_name(job: &JobId) -> String {
-    format!("job:{job}")
+    format!("{JOB}{job}")
+}
+
+/// The job of a schedule's name; `None` for that of pickup slots.
+pub(super) fn job_of(name: &str) -> Option<JobId> {
+    name.strip_prefix(JOB).map(JobId::new)
 }
 
 fn pickup_name(group: &GroupId) -> String {
@@ -178,6 +185,14 @@ fn fingerprint(timetable: &Timetable) -> String {
         .chain(exprs.map(CronExpr::text))
         .collect::<Vec<_>>()
         .join("\n")
+}
+
+/// The timetable that a fingerprint was made of; `None` if a zone or an expression is unknown by now.
+pub(super) fn timetable_of(fingerprint: &str, zones: &Zones) -> Option<Timetable> {
+    let mut lines = fingerprint.lines();
+    let zone = zones.get(lines.next()?).ok()?;
+    let exprs: Option<Vec<CronExpr>> = lines.map(|text| CronExpr::parse(text).ok()).collect();
+    Some(Timetable::new(exprs?, zone))
 }
 
 #[cfg(test)]

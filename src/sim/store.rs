@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use chrono::{DateTime, Utc};
 
 use self::rows::{DeferralRow, Rows};
+use crate::engine::audit::{Ledger, ScheduleRow};
 use crate::engine::keep::DeferralRecord;
 use crate::engine::ports::{
     Ask, Claimed, Deferral, Finish, ManualStart, PickupAt, Store, Stored, Taken, Tick, Told,
@@ -70,6 +71,28 @@ impl MemoryStore {
             ended_at: row.ended_at,
         };
         self.lock().deferrals.iter().map(record).collect()
+    }
+
+    /// All rows as they are now.
+    #[must_use]
+    pub fn ledger(&self) -> Ledger {
+        let (slots, runs, deferrals) = (self.slots(), self.runs(), self.all_deferrals());
+        let rows = self.lock();
+        let schedules = rows.schedules.iter();
+        Ledger {
+            watermark: rows.watermark,
+            schedules: schedules
+                .map(|(name, (fingerprint, starts_at))| ScheduleRow {
+                    name: name.clone(),
+                    fingerprint: fingerprint.clone(),
+                    starts_at: *starts_at,
+                })
+                .collect(),
+            slots,
+            runs,
+            deferrals,
+            guards: rows.guards.clone().into_iter().collect(),
+        }
     }
 
     /// A group's guard; a new one if the group has sent nothing.

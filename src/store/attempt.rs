@@ -45,11 +45,12 @@ pub(super) fn admit(store: &Connection, ask: &Asking) -> Result<Result<Permit, R
     })?;
     if answer.is_ok() {
         let mut insert = store.prepare_cached(
-            "INSERT INTO attempts (call, n, started_at, wait_ms) SELECT id, ?2, ?3, ?4 FROM calls WHERE run = ?1",
+            "INSERT INTO attempts (call, n, started_at, wait_ms)
+             SELECT c.id, ?2, ?3, ?4 FROM calls c JOIN runs r ON r.id = c.run WHERE r.id = ?1 AND r.outcome IS NULL",
         )?;
         // A failure here undoes the spending too: both are one transaction.
         if insert.execute(params![ask.run.0, ask.n, ms(now), span_ms(ask.wait)])? == 0 {
-            return Err(keep::no_run(ask.run).into());
+            return Err(keep::no_run_under_way(ask.run).into());
         }
     }
     Ok(answer)

@@ -12,6 +12,7 @@
 pub mod lock;
 
 mod attempt;
+mod backup;
 mod chores;
 mod claim;
 mod columns;
@@ -20,6 +21,7 @@ mod fault;
 mod guard_row;
 mod guard_text;
 mod history;
+mod ledger;
 mod open;
 mod port;
 mod run;

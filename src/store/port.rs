@@ -8,7 +8,8 @@ use super::claim::{self, SlotRecord};
 use super::history::{self, HistoryFilter};
 use super::open::SqliteStore;
 use super::run::{self, Start};
-use super::{deferral, guard_row};
+use super::{deferral, guard_row, ledger};
+use crate::engine::audit::Ledger;
 use crate::engine::keep::DeferralRecord;
 use crate::engine::ports::{
     Ask, Claimed, Deferral, Finish, ManualStart, PickupAt, Store, StoreError, Stored, Taken, Tick,
@@ -168,6 +169,16 @@ impl SqliteStore {
     /// Every deferral that was not pruned, and what became of it, oldest row first.
     pub async fn all_deferrals(&self) -> Result<Vec<DeferralRecord>, StoreError> {
         self.worker.read(|store| deferral::all(store)).await
+    }
+
+    /// All rows at one moment, for [`crate::engine::audit`].
+    pub async fn ledger(&self) -> Result<Ledger, StoreError> {
+        self.worker.read(|store| ledger::ledger(store)).await
+    }
+
+    /// What is wrong with the file itself, a line each; empty if nothing is.
+    pub async fn damage(&self) -> Result<Vec<String>, StoreError> {
+        self.worker.read(|store| ledger::damage(store)).await
     }
 
     /// Every group that has sent something or is held, by name. A group whose row cannot be read is left out, so that

@@ -25,6 +25,7 @@ mod cli_other;
 mod cli_plan;
 mod cli_run;
 mod cli_spread;
+mod cli_store;
 mod cli_validate;
 mod config;
 mod guard;

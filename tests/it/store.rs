@@ -71,6 +71,7 @@ both_stores! {
     hold_is_placed_with_the_record
     what_became_of_a_deferral_is_on_record
     attempt_of_no_run_spends_nothing
+    nothing_is_sent_for_a_run_that_has_ended
 }
 
 /// A store and a way to read its runs back.

@@ -98,12 +98,10 @@ impl Rows {
     }
 
     pub(super) fn admit(&mut self, ask: Ask<'_>) -> Result<Result<Permit, Refusal>, StoreError> {
-        if self
-            .known_run(ask.run)?
-            .attempts
-            .iter()
-            .any(|attempt| attempt.n == ask.n)
-        {
+        let run = self.known_run(ask.run);
+        let run = run.ok().filter(|run| run.outcome.is_none());
+        let run = run.ok_or_else(|| keep::no_run_under_way(ask.run))?;
+        if run.attempts.iter().any(|attempt| attempt.n == ask.n) {
             return Err(StoreError::Failed(format!(
                 "run {} has made attempt {} already",
                 ask.run.0, ask.n

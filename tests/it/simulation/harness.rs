@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use offpeak::engine::Notice;
+use offpeak::engine::audit::{Scope, UnderWay, audit};
 use offpeak::engine::keep::DeferralState;
 use offpeak::engine::ports::{
     Ask, Claimed, Clock, Deferral, Finish, ManualStart, PickupAt, Store, StoreError, Stored, Taken,
@@ -18,6 +19,7 @@ use offpeak::engine::{Drained, Plan, Stop, serve};
 use offpeak::guard::{Permit, Refusal};
 use offpeak::job::JobId;
 use offpeak::outcome::{Outcome, Run, RunId};
+use offpeak::schedule::Zones;
 use offpeak::sim::{self, MemoryStore, SimDice, SimPlan, SimUpstream, SimWorkspace, VirtualClock};
 use offpeak::slot::{Origin, Slot};
 use tokio::sync::{mpsc, watch};
@@ -191,6 +193,19 @@ impl House {
         for row in self.store.all_deferrals() {
             assert_ne!(row.state, DeferralState::Running, "nobody carries {row:?}");
         }
+        self.audit();
+    }
+
+    /// What the rows say by themselves, whatever the plan and the upstream say.
+    pub fn audit(&self) {
+        let zones = Zones::bundled();
+        let scope = Scope {
+            zones: &zones,
+            kept_from: DateTime::<Utc>::MIN_UTC,
+            under_way: UnderWay::None,
+        };
+        let violations = audit(&self.store.ledger(), scope);
+        assert!(violations.is_empty(), "{violations:#?}");
     }
 
     /// Each slot of the schedule has one row, with an outcome, and there is no other row.

@@ -688,13 +688,26 @@ pub fn hold_is_placed_with_the_record(bench: &Bench) {
 pub fn attempt_of_no_run_spends_nothing(bench: &Bench) {
     for n in 1..=6 {
         let error = wait(admit(&*bench.store, RunId(999), n, second(0))).unwrap_err();
-        assert!(error.to_string().contains("there is no run 999"), "{error}");
+        assert!(
+            error.to_string().contains("run 999 is not under way"),
+            "{error}"
+        );
     }
     let run = bench.fire("digest", minute(0));
     for n in 1..=5 {
         assert!(bench.admit(run, n, second(1)).is_ok(), "attempt {n}");
     }
     assert_eq!(bench.run(run).attempts.len(), 5);
+}
+
+pub fn nothing_is_sent_for_a_run_that_has_ended(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    bench.finish(ended(run, Outcome::Succeeded, second(1)));
+    let error = wait(admit(&*bench.store, run, 1, second(2))).unwrap_err();
+    assert!(error.to_string().contains("is not under way"), "{error}");
+    assert_eq!(bench.run(run).attempts, []);
+    let other = bench.fire("review", minute(1));
+    assert!(bench.admit(other, 1, minute(1)).is_ok());
 }
 
 pub fn what_became_of_a_deferral_is_on_record(bench: &Bench) {

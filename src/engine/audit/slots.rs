@@ -1,0 +1,111 @@
+//! Slots and runs: each slot once, with one outcome.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Ledger, Scope, UnderWay, Violation};
+use crate::engine::timeline;
+use crate::job::JobId;
+use crate::outcome::{Outcome, Run};
+use crate::slot::{Origin, Slot};
+
+/// Fire times of the schedules on record, up to the watermark, that nobody has claimed.
+pub(super) fn unclaimed(ledger: &Ledger, scope: Scope<'_>) -> Vec<Violation> {
+    let Some(watermark) = ledger.watermark else {
+        return Vec::new();
+    };
+    let claimed: BTreeSet<&Slot> = ledger.slots.iter().map(|(slot, _)| slot).collect();
+    let mut found = Vec::new();
+    for row in &ledger.schedules {
+        // Pickup slots do no work of their own, so that none of them is claimed.
+        let Some(job) = timeline::job_of(&row.name) else {
+            continue;
+        };
+        let Some(timetable) = timeline::timetable_of(&row.fingerprint, scope.zones) else {
+            found.push(Violation::Unreadable(row.name.clone()));
+            continue;
+        };
+        let from = row.starts_at.max(scope.kept_from);
+        let due = timetable.between(from, watermark).into_iter();
+        let slots = due.map(|fire_at| Slot {
+            fire_at,
+            job: job.clone(),
+        });
+        found.extend(
+            slots
+                .filter(|slot| !claimed.contains(slot))
+                .map(Violation::Unclaimed),
+        );
+    }
+    found
+}
+
+/// Claims and the runs of their slots that do not fit each other.
+pub(super) fn contradictions(ledger: &Ledger, scope: Scope<'_>) -> Vec<Violation> {
+    let mut own: BTreeMap<Slot, Vec<&Run>> = BTreeMap::new();
+    for run in &ledger.runs {
+        if run.origin == Origin::Scheduled {
+            own.entry(slot_of(run)).or_default().push(run);
+        }
+    }
+    let mut found = Vec::new();
+    for (slot, outcome) in &ledger.slots {
+        let runs = own.remove(slot).unwrap_or_default();
+        found.extend(contradiction(slot, outcome.as_ref(), &runs, scope));
+    }
+    // A claim is kept longer than its run, so that every run that is left has lost its claim.
+    found.extend(own.into_keys().map(Violation::Unmatched));
+    found
+}
+
+fn contradiction(
+    slot: &Slot,
+    outcome: Option<&Outcome>,
+    runs: &[&Run],
+    scope: Scope<'_>,
+) -> Option<Violation> {
+    match (runs, outcome) {
+        ([], Some(_)) if slot.fire_at < scope.kept_from => None,
+        ([], Some(_)) => Some(Violation::Unmatched(slot.clone())),
+        ([], None) => Some(Violation::Unclosed(slot.clone())),
+        ([run], outcome) if run.outcome.as_ref() == outcome => None,
+        ([_], _) => Some(Violation::Contradiction(slot.clone())),
+        (_, _) => Some(Violation::FiredTwice(slot.clone())),
+    }
+}
+
+/// Runs that have not ended, and attempts that do not fit their run.
+pub(super) fn runs(ledger: &Ledger, scope: Scope<'_>) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for run in &ledger.runs {
+        let told = |violation: fn(_, JobId) -> Violation| violation(run.id, run.job.clone());
+        if run.outcome.is_none() && scope.under_way == UnderWay::None {
+            found.push(told(Violation::Unended));
+        }
+        if !run
+            .attempts
+            .iter()
+            .map(|attempt| attempt.n)
+            .eq(1..=count(run))
+        {
+            found.push(told(Violation::Misnumbered));
+        }
+        // A clock that was set back during the run says nothing about the order.
+        let end = run.finished_at.filter(|end| *end >= run.started_at);
+        if end.is_some_and(|end| run.attempts.iter().any(|attempt| attempt.started_at > end)) {
+            found.push(told(Violation::SentLate));
+        }
+    }
+    found
+}
+
+fn count(run: &Run) -> u32 {
+    u32::try_from(run.attempts.len()).unwrap_or(u32::MAX)
+}
+
+/// The slot that a run works for.
+pub(super) fn slot_of(run: &Run) -> Slot {
+    Slot {
+        fire_at: run.fire_at,
+        job: run.job.clone(),
+    }
+}
