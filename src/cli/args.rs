@@ -198,6 +198,27 @@ pub struct Daemon {
     pub allow_unsafe: bool,
 }
 
+/// What becomes of a schedule with lint errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnsafeSchedule {
+    /// It is refused.
+    Refused,
+    /// It is served, and each error is named in the log.
+    Allowed,
+}
+
+impl Daemon {
+    /// What the flag says.
+    #[must_use]
+    pub fn unsafe_schedule(&self) -> UnsafeSchedule {
+        if self.allow_unsafe {
+            UnsafeSchedule::Allowed
+        } else {
+            UnsafeSchedule::Refused
+        }
+    }
+}
+
 /// Arguments of `demo`.
 #[derive(Debug, ClapArgs)]
 pub struct Demo {

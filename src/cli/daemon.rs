@@ -2,41 +2,46 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
+use chrono::{DateTime, Utc};
 use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
+use super::args::UnsafeSchedule;
+use super::changes::Changes;
 use super::chores::{self, Chores};
 use super::live::Live;
+use super::reload::Reloader;
 use super::{CliError, Context, Exit, args, linting, logging, signals, times};
-use crate::anthropic::Client;
 use crate::clock::SystemClock;
-use crate::config::{self, Config};
+use crate::config::{self, Config, Watched};
 use crate::dice::SeededDice;
 use crate::engine::ports::{Clock, World};
-use crate::engine::{Notice, Plan, Stop, serve};
+use crate::engine::{Notice, Stop, serve};
 use crate::job::JobState;
 use crate::lint::{Rule, Severity};
 use crate::schedule::Entry;
 use crate::store::{DaemonLock, SqliteStore};
-use crate::workspace::Files;
 
 /// Serves until a signal; 0 after a drain, 130 or 143 if it was told twice or a run stayed open.
 pub fn run(context: &Context, args: &args::Daemon, _out: &mut dyn Write) -> Result<Exit, CliError> {
+    // Before the files are read: what is written meanwhile is seen at the first look.
+    let looked = config::watched(&context.options(&args.jobs));
     let config = context.load(&args.jobs)?;
     context.start_logging();
-    prove(context, &config, args)?;
+    prove(&config, args.unsafe_schedule(), context.now())?;
     require_keys(context, &config)?;
     compare_secrets(context, &config, args)?;
     let store = Arc::new(SqliteStore::open(&config.store.path)?);
     let _lock = DaemonLock::acquire(&config.store.path)?;
-    context.block_on(live(context, args, &config, store))
+    context.block_on(live(context, args, &config, store, looked))
 }
 
 /// Refuses to go on if an enabled job has no usable secret.
-fn require_keys(context: &Context, config: &Config) -> Result<(), CliError> {
+pub fn require_keys(context: &Context, config: &Config) -> Result<(), CliError> {
     let enabled = config
         .plan
         .jobs
@@ -49,18 +54,18 @@ fn require_keys(context: &Context, config: &Config) -> Result<(), CliError> {
 }
 
 /// Refuses errors of the linter, or names them in the log.
-fn prove(context: &Context, config: &Config, args: &args::Daemon) -> Result<(), CliError> {
-    let verdict = crate::lint::check(
-        &linting::subjects(config),
-        &linting::rules(config),
-        context.now(),
-    );
+pub fn prove(
+    config: &Config,
+    unsafe_schedule: UnsafeSchedule,
+    now: DateTime<Utc>,
+) -> Result<(), CliError> {
+    let verdict = crate::lint::check(&linting::subjects(config), &linting::rules(config), now);
     if verdict.is_safe() {
         info!(until = %verdict.until.date_naive(), "{}", linting::proved(config, &verdict));
         return Ok(());
     }
     let findings = linting::error_titles(&verdict);
-    if !args.allow_unsafe {
+    if unsafe_schedule == UnsafeSchedule::Refused {
         return Err(CliError::Unsafe { findings });
     }
     for finding in findings {
@@ -70,7 +75,7 @@ fn prove(context: &Context, config: &Config, args: &args::Daemon) -> Result<(), 
 }
 
 /// Warns of groups that hold one secret, or refuses them if the settings call that an error.
-fn compare_secrets(
+pub fn compare_secrets(
     context: &Context,
     config: &Config,
     args: &args::Daemon,
@@ -99,6 +104,7 @@ async fn live(
     args: &args::Daemon,
     config: &Config,
     store: Arc<SqliteStore>,
+    looked: Watched,
 ) -> Result<Exit, CliError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let client = Arc::new(Live::new(context.client(config, None, clock.clone())?));
@@ -111,7 +117,9 @@ async fn live(
         clock: clock.clone(),
     };
     store.touch(chores::beat(clock.now())).await?;
-    let keep = config.store.keep;
+    // The plan of the start is that of the files.
+    store.refuse_files(None).await?;
+    let (keep, kept) = (config.store.keep, store.clone());
     let mut scheduler = chores::start(Chores {
         store,
         clock: clock.clone(),
@@ -124,17 +132,30 @@ async fn live(
     let (notices, heard) = mpsc::unbounded_channel();
     let stops = signals::Stops::listen()?;
     let hangups = signal(SignalKind::hangup()).map_err(CliError::Signals)?;
-    let shell = Shell {
+    let reloader = Reloader {
         context,
         args,
-        config,
+        first: config,
         clock,
         client,
         files,
         plans,
+        store: kept,
+        seen: AtomicU64::new(looked.signature),
+    };
+    let mut changes = Changes::listen();
+    changes.listen_in(looked.folders);
+    // What was written since the files were read is seen now.
+    reloader.look().await;
+    let doors = Doors {
+        stop,
+        stops,
+        hangups,
+        changes,
+        heard,
     };
     let engine = serve(world, plan, stopped, notices);
-    let (drained, told) = tokio::join!(engine, shell.attend(stop, stops, hangups, heard));
+    let (drained, told) = tokio::join!(engine, doors.attend(&reloader));
     if let Err(error) = scheduler.shutdown().await {
         warn!(%error, "the chores did not stop cleanly");
     }
@@ -159,73 +180,47 @@ enum Told {
     Again(Exit),
 }
 
-/// What the daemon's shell holds beside the engine.
-struct Shell<'a> {
-    context: &'a Context,
-    args: &'a args::Daemon,
-    config: &'a Config,
-    clock: Arc<dyn Clock>,
-    client: Arc<Live<Client>>,
-    files: Arc<Live<Files>>,
-    plans: watch::Sender<Arc<Plan>>,
+/// What comes in from outside while the engine serves.
+struct Doors {
+    stop: watch::Sender<Stop>,
+    stops: signals::Stops,
+    hangups: Signal,
+    changes: Changes,
+    heard: mpsc::UnboundedReceiver<Notice>,
 }
 
-impl Shell<'_> {
-    /// Logs notices, reloads on SIGHUP, passes stop signals on; ends when the engine has.
-    async fn attend(
-        &self,
-        stop: watch::Sender<Stop>,
-        mut stops: signals::Stops,
-        mut hangups: Signal,
-        mut heard: mpsc::UnboundedReceiver<Notice>,
-    ) -> Told {
+impl Doors {
+    /// Logs notices, takes changed files over, passes stop signals on; ends when the engine has.
+    async fn attend(mut self, reloader: &Reloader<'_>) -> Told {
         let mut told = Told::Never;
         loop {
             tokio::select! {
-                notice = heard.recv() => match notice {
+                notice = self.heard.recv() => match notice {
                     Some(notice) => {
                         logging::write(&notice);
-                        tell_systemd(&notice, self.config);
+                        tell_systemd(&notice, reloader.first);
                     }
                     None => return told,
                 },
-                exit = stops.next(&stop) => {
+                exit = self.stops.next(&self.stop) => {
                     told = match told {
                         Told::Never => Told::Once(exit),
                         Told::Once(_) | Told::Again(_) => Told::Again(exit),
                     };
                     notify(&[NotifyState::Stopping]);
                 }
-                _ = hangups.recv() => {
+                _ = self.hangups.recv() => {
                     notify(&[NotifyState::Reloading]);
-                    if let Err(error) = self.reload() {
-                        let findings = error.line();
-                        error!(findings, "the old plan stands: the new files cannot be used");
-                    }
+                    reloader.reload().await;
+                    self.changes.listen_in(reloader.watched().folders);
                     notify(&[NotifyState::Ready]);
+                }
+                () = self.changes.next(&*reloader.clock) => {
+                    reloader.look().await;
+                    self.changes.listen_in(reloader.watched().folders);
                 }
             }
         }
-    }
-
-    /// Takes the files as they are now, all or nothing: plan, keys, upstream and zone data.
-    fn reload(&self) -> Result<(), CliError> {
-        let config = self.context.load(&self.args.jobs)?;
-        prove(self.context, &config, self.args)?;
-        require_keys(self.context, &config)?;
-        compare_secrets(self.context, &config, self.args)?;
-        if config.store != self.config.store {
-            return Err(CliError::Refused {
-                what: "`store` has changed, and the daemon holds the old one".to_owned(),
-                help: "restart the daemon to use the new store".to_owned(),
-            });
-        }
-        self.client
-            .exchange(self.context.client(&config, None, self.clock.clone())?);
-        self.files
-            .exchange(self.context.files(&config, self.clock.clone()));
-        self.plans.send_replace(Arc::new(config.plan));
-        Ok(())
     }
 }
 

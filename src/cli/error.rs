@@ -147,14 +147,20 @@ impl CliError {
         }
     }
 
-    /// The whole text in one plain line, for the log.
+    /// The whole text in plain lines.
     #[must_use]
-    pub fn line(&self) -> String {
+    pub fn lines(&self) -> Vec<String> {
         let text = match self {
             Self::Config(errors) => errors.to_string(),
             other => other.to_string(),
         };
-        text.lines().map(str::trim).collect::<Vec<_>>().join(" | ")
+        text.lines().map(|line| line.trim().to_owned()).collect()
+    }
+
+    /// The whole text in one plain line, for the log.
+    #[must_use]
+    pub fn line(&self) -> String {
+        self.lines().join(" | ")
     }
 
     /// Prints the text.

@@ -4,6 +4,7 @@
 //! lower ring.
 
 pub mod args;
+mod changes;
 pub mod chores;
 mod config;
 mod context;
@@ -23,6 +24,7 @@ mod logging;
 mod mock;
 mod plan;
 mod prompts;
+mod reload;
 mod resume;
 mod rulebook;
 mod run;

@@ -11,7 +11,7 @@ use crate::engine::ports::{Deferral, Store};
 use crate::guard::{BreakerState, Guard};
 use crate::job::GroupId;
 use crate::outcome::Run;
-use crate::store::{DaemonLock, HistoryFilter};
+use crate::store::{DaemonLock, HistoryFilter, RefusedFiles};
 
 /// How many coming slots and past runs are shown.
 const SHOWN: u32 = 5;
@@ -24,6 +24,7 @@ struct Seen {
     deferrals: Vec<Deferral>,
     guards: Vec<(GroupId, Guard)>,
     damaged: Vec<(GroupId, String)>,
+    refused: Option<RefusedFiles>,
     runs: Vec<Run>,
 }
 
@@ -56,6 +57,7 @@ fn look(context: &Context, config: &Config) -> Result<Seen, CliError> {
             deferrals: store.deferrals().await?,
             guards: store.guards().await?,
             damaged: store.damaged_guards().await?,
+            refused: store.refused_files().await?,
             runs: store.history(filter).await?,
         })
     })
@@ -77,6 +79,16 @@ fn as_text(
             times::distance(now, at)
         )?,
         (None, None) => writeln!(out, "daemon    not running")?,
+    }
+    if let Some(refused) = &seen.refused {
+        let since = times::distance(now, refused.since);
+        writeln!(
+            out,
+            "files     not taken over ({since}); the plan before them stands:"
+        )?;
+        for line in refused.why.lines() {
+            writeln!(out, "          {line}")?;
+        }
     }
     for (at, job) in next {
         writeln!(
@@ -156,6 +168,10 @@ fn as_json(seen: &Seen, next: &[(DateTime<Utc>, String)], now: DateTime<Utc>) ->
     json!({
         "daemon": seen.daemon.map(|pid| json!({ "pid": pid })),
         "last_seen": seen.alive_at.map(twins::instant),
+        "refused_files": seen.refused.as_ref().map(|refused| json!({
+            "since": twins::instant(refused.since),
+            "why": refused.why.lines().collect::<Vec<_>>(),
+        })),
         "next": next,
         "deferrals": deferrals,
         "groups": groups,

@@ -40,6 +40,7 @@ mod sources;
 mod templates;
 mod typed;
 mod value;
+mod watch;
 mod weigh;
 mod zoneinfo;
 
@@ -57,4 +58,5 @@ pub use shared_secrets::{SharedSecret, shared_secrets};
 pub use source::{Place, Source};
 pub use sources::Sources;
 pub use value::nearest;
+pub use watch::{Watched, watched};
 pub use zoneinfo::SYSTEM_ZONEINFO;

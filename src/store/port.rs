@@ -7,6 +7,7 @@ use super::chores::{self, Liveness, Pruned};
 use super::claim::{self, SlotRecord};
 use super::history::{self, HistoryFilter};
 use super::open::SqliteStore;
+use super::refused::{self, RefusedFiles};
 use super::run::{self, Start};
 use super::{deferral, guard_row, ledger};
 use crate::engine::audit::Ledger;
@@ -208,6 +209,18 @@ impl SqliteStore {
         self.worker
             .write(move |store| guard_row::resume(store, &group, now))
             .await
+    }
+
+    /// Takes down that the files cannot be taken over, or, with `None`, that they were.
+    pub async fn refuse_files(&self, refused: Option<RefusedFiles>) -> Result<(), StoreError> {
+        self.worker
+            .write(move |store| refused::set(store, refused.as_ref()))
+            .await
+    }
+
+    /// The files that the daemon could not take over; `None` if there are none.
+    pub async fn refused_files(&self) -> Result<Option<RefusedFiles>, StoreError> {
+        self.worker.read(|store| refused::find(store)).await
     }
 
     /// Writes the daemon's sign of life.

@@ -165,6 +165,75 @@ fn sighup_takes_a_new_plan_and_a_bad_set_keeps_the_old_one() {
 }
 
 #[test]
+fn changed_files_are_taken_over_without_a_signal_and_a_broken_set_is_in_status() {
+    let scenario = quiet();
+    let mut log = Log::start(&scenario, &["daemon"]);
+    log.until("plan stands");
+    // As an editor saves: a new file takes the place of the old one.
+    scenario.write(
+        "jobs/.more.yaml.tmp",
+        "enabled: false\ncron: \"0 5 * * *\"\ntimezone: UTC\nprompt: { text: hi }\n",
+    );
+    let (written, job) = (
+        scenario.path().join("jobs/.more.yaml.tmp"),
+        scenario.path().join("jobs/more.yaml"),
+    );
+    std::fs::rename(written, &job).unwrap();
+    assert_eq!(log.until("plan stands")["jobs"], 2);
+    let is_refused = || {
+        let status = scenario.run(&["status", "--format", "json"]).exits(0);
+        status.json()["refused_files"].clone()
+    };
+    assert!(is_refused().is_null());
+
+    scenario.write("jobs/more.yaml", "cron: \"0 99 * * *\"\n");
+    log.until("the old plan stands: the new files cannot be used");
+    // The log line comes before the row.
+    let refused = std::iter::repeat_with(is_refused)
+        .take(200)
+        .find(|refused| !refused.is_null())
+        .expect("the refusal is in the store");
+    assert!(refused["why"].to_string().contains("99"), "{refused}");
+    scenario
+        .run(&["status"])
+        .exits(0)
+        .says("files     not taken over")
+        .says("99");
+
+    std::fs::remove_file(&job).unwrap();
+    assert_eq!(log.until("plan stands")["jobs"], 1);
+    let lifted = std::iter::repeat_with(is_refused)
+        .take(200)
+        .any(|refused| refused.is_null());
+    assert!(lifted);
+    log.signal("TERM");
+    assert_eq!(log.code(), 0);
+}
+
+#[test]
+fn folder_of_jobs_that_is_replaced_is_taken_over() {
+    let scenario = quiet();
+    let mut log = Log::start(&scenario, &["daemon"]);
+    log.until("plan stands");
+    let path = |name: &str| scenario.path().join(name);
+    std::fs::rename(path("jobs"), path("jobs.old")).unwrap();
+    let refusal = log.until("the old plan stands: the new files cannot be used");
+    assert!(
+        refusal["findings"].to_string().contains("jobs"),
+        "{refusal}"
+    );
+    std::fs::rename(path("jobs.old"), path("jobs")).unwrap();
+    log.until("plan stands");
+    scenario.write(
+        "jobs/more.yaml",
+        "enabled: false\ncron: \"0 5 * * *\"\ntimezone: UTC\nprompt: { text: hi }\n",
+    );
+    assert_eq!(log.until("plan stands")["jobs"], 2);
+    log.signal("TERM");
+    assert_eq!(log.code(), 0);
+}
+
+#[test]
 fn the_folder_of_the_store_must_be_writable() {
     let scenario = quiet();
     scenario.write("blocked", "a file, not a folder");
