@@ -168,6 +168,8 @@ reasons! {
         Interrupted = "interrupted",
         /// Retryable to the last attempt of an earlier run; a second time fails.
         Exhausted = "exhausted",
+        /// A person asked for the work again, by `offpeak retry`. That word stands for a further attempt of a call here.
+        Asked = "asked",
     }
 }
 
@@ -196,6 +198,8 @@ reasons! {
         JobGone = "job_gone",
         /// Cut off by a crash in a run that a person had asked for.
         Interrupted = "interrupted",
+        /// A person dropped the deferred work.
+        Dropped = "dropped",
     }
 }
 
@@ -212,6 +216,8 @@ reasons! {
         Missed = "missed",
         /// Joined with a run that makes the same call.
         Merged = "merged",
+        /// The fire time lay in a pause of the job or of its group.
+        Paused = "paused",
     }
 }
 

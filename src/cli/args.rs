@@ -1,9 +1,13 @@
 //! The command line as clap sees it.
 
+mod person;
+
 use std::path::PathBuf;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+pub use person::{DropWork, Pause, Resume, Retry};
 
 /// A cron-style scheduler daemon for Claude API calls.
 ///
@@ -90,8 +94,14 @@ pub enum Command {
     Status,
     /// List what happened to every slot.
     History(History),
-    /// Lift the hold of a group and close its breaker.
+    /// Keep a job or a group still: its slots are skipped, its deferred work waits.
+    Pause(Pause),
+    /// Lift a pause; of a group the hold too, and close its breaker.
     Resume(Resume),
+    /// Make the work of a slot that failed, was skipped or fell short pending again.
+    Retry(Retry),
+    /// End deferred work that nobody wants any more.
+    Drop(DropWork),
     /// Check that the store keeps its promises, or copy it while it is in use.
     #[command(subcommand)]
     Store(StoreCommand),
@@ -242,14 +252,6 @@ pub struct History {
     /// Only runs that started at or after this instant.
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     pub since: Option<DateTime<Utc>>,
-}
-
-/// Arguments of `resume`.
-#[derive(Debug, ClapArgs)]
-pub struct Resume {
-    /// The group's name; a key's name if the key has no group.
-    #[arg(value_name = "GROUP")]
-    pub group: String,
 }
 
 /// What to do with the store.

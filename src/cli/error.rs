@@ -38,6 +38,14 @@ pub enum CliError {
         /// The way out.
         help: String,
     },
+    /// What the store holds speaks against it.
+    #[error("{what}\n{help}")]
+    No {
+        /// What was found.
+        what: String,
+        /// The way out.
+        help: String,
+    },
     /// Something that must be there is not.
     #[error("{0} is missing")]
     Missing(String),
@@ -109,6 +117,7 @@ impl CliError {
         match self {
             Self::Config(errors) if errors.unreadable.is_empty() => Exit::No,
             Self::Unsafe { .. }
+            | Self::No { .. }
             | Self::SharedSecrets { .. }
             | Self::Write(WriteError::Changed { .. })
             | Self::Engine(_)

@@ -6,11 +6,13 @@ use serde_json::{Value, json};
 
 use crate::answer::Usage;
 use crate::config::{self, Mistake, Unreadable};
-use crate::engine::ports::Deferral;
+use crate::engine::pause::{Pause, PauseTarget};
+use crate::engine::ports::{Deferral, NewDeferral};
 use crate::guard::{BreakerState, Guard};
 use crate::job::{GroupId, JobId};
 use crate::lint::Finding;
 use crate::outcome::{Attempt, Run};
+use crate::slot::Slot;
 
 /// The JSON Schema (draft 2020-12) of what `validate --format json` prints.
 pub const VALIDATE_SCHEMA: &str = include_str!("../../schemas/validate.schema.json");
@@ -190,6 +192,33 @@ pub fn deferral(deferral: &Deferral) -> Value {
         "not_before": instant(wait.not_before),
         "to": wait.to.map(instant),
         "carries": wait.carries,
+    }))
+}
+
+/// One pause.
+#[must_use]
+pub fn pause(pause: &Pause) -> Value {
+    let (job, group) = match &pause.target {
+        PauseTarget::Job(job) => (Some(job.as_str()), None),
+        PauseTarget::Group(group) => (None, Some(group.as_str())),
+    };
+    compact(json!({
+        "job": job,
+        "group": group,
+        "since": instant(pause.since),
+        "until": pause.until.map(instant),
+        "reason": pause.reason,
+    }))
+}
+
+/// Work that is pending again.
+#[must_use]
+pub fn again(slot: &Slot, wait: &NewDeferral, paused: Option<&Pause>) -> Value {
+    compact(json!({
+        "job": slot.job.as_str(),
+        "fire_at": instant(slot.fire_at),
+        "to": wait.to.map(instant),
+        "paused": paused.map(pause),
     }))
 }
 

@@ -10,6 +10,7 @@ mod config;
 mod context;
 mod daemon;
 mod demo;
+mod dropping;
 mod dry_run;
 mod error;
 pub mod exit;
@@ -22,10 +23,13 @@ mod linting;
 mod live;
 mod logging;
 mod mock;
+mod names;
+mod pause;
 mod plan;
 mod prompts;
 mod reload;
 mod resume;
+mod retry;
 mod rulebook;
 mod run;
 mod screen;
@@ -73,7 +77,10 @@ fn dispatch(context: &Context, command: Command, out: &mut dyn Write) -> Result<
         Command::Demo(args) => demo::run(context, &args, out),
         Command::Status => status::run(context, out),
         Command::History(args) => history::run(context, &args, out),
+        Command::Pause(args) => pause::run(context, &args, out),
         Command::Resume(args) => resume::run(context, &args, out),
+        Command::Retry(args) => retry::run(context, &args, out),
+        Command::Drop(args) => dropping::run(context, &args, out),
         Command::Store(args) => store::run(context, &args, out),
         Command::Mock(args) => mock::run(context, &args, out),
         Command::Config(args) => config::run(context, &args, out),

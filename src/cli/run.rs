@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use tokio::sync::{mpsc, watch};
 
 use super::exit::Deferral;
-use super::{CliError, Context, Exit, args, json, logging, signals, times};
+use super::{CliError, Context, Exit, args, json, logging, pause, signals, times};
 use crate::config::Config;
-use crate::engine::ports::Finish;
+use crate::engine::ports::{Finish, Store, StoreError};
 use crate::engine::{Asked, Stop, run_once};
 use crate::job::JobId;
 use crate::outcome::{FailReason, Outcome, Run, YieldReason};
@@ -60,6 +61,7 @@ async fn once(
     id: &JobId,
 ) -> Result<(Finish, Run, Option<Exit>), CliError> {
     let store = Arc::new(SqliteStore::open(&config.store.path)?);
+    warn_of_pause(&store, config, id, context.now()).await?;
     let world = context.world(config, store.clone())?;
     let (stop, stopped) = watch::channel(Stop::Running);
     let (notices, mut heard) = mpsc::unbounded_channel();
@@ -87,6 +89,22 @@ async fn once(
         .await?
         .ok_or_else(|| CliError::Missing("the run that just ended".to_owned()))?;
     Ok((finish, run, by_signal))
+}
+
+/// A pause keeps the schedule still, not a person; work that yields waits for the pause's end.
+async fn warn_of_pause(
+    store: &SqliteStore,
+    config: &Config,
+    id: &JobId,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    let pauses = store.pauses().await?;
+    let group = config.plan.jobs.get(id).map(|planned| &planned.job.group);
+    if let Some(still) = group.and_then(|group| pauses.of(id, group, now)) {
+        let words = pause::words(still, config.plan.peaks.zone(), now);
+        tracing::warn!("{} is paused {words}; this run goes ahead", still.target);
+    }
+    Ok(())
 }
 
 /// A run that has ended, as the engine tells it and as the store has it.

@@ -5,12 +5,14 @@ use std::io::Write;
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::{CliError, Context, Exit, json as twins, linting, times};
+use super::{CliError, Context, Exit, json as twins, linting, pause, times};
 use crate::config::Config;
+use crate::engine::pause::{Pause, PauseTarget, Pauses};
 use crate::engine::ports::{Deferral, Store};
 use crate::guard::{BreakerState, Guard};
-use crate::job::GroupId;
+use crate::job::{GroupId, JobId};
 use crate::outcome::Run;
+use crate::schedule::Zone;
 use crate::store::{DaemonLock, HistoryFilter, RefusedFiles};
 
 /// How many coming slots and past runs are shown.
@@ -22,6 +24,7 @@ struct Seen {
     daemon: Option<u32>,
     alive_at: Option<DateTime<Utc>>,
     deferrals: Vec<Deferral>,
+    pauses: Pauses,
     guards: Vec<(GroupId, Guard)>,
     damaged: Vec<(GroupId, String)>,
     refused: Option<RefusedFiles>,
@@ -55,6 +58,7 @@ fn look(context: &Context, config: &Config) -> Result<Seen, CliError> {
             daemon: DaemonLock::holder(&config.store.path),
             alive_at: store.liveness().await?.map(|beat| beat.at),
             deferrals: store.deferrals().await?,
+            pauses: store.pauses().await?,
             guards: store.guards().await?,
             damaged: store.damaged_guards().await?,
             refused: store.refused_files().await?,
@@ -91,24 +95,28 @@ fn as_text(
         }
     }
     for (at, job) in next {
+        let paused = if is_paused(config, seen, job, *at) {
+            ", paused"
+        } else {
+            ""
+        };
         writeln!(
             out,
-            "next      {job:<20} {} ({})",
+            "next      {job:<20} {} ({}){paused}",
             times::short(zone, now, *at),
             times::distance(now, *at)
         )?;
     }
+    for pause in seen.pauses.on(now) {
+        writeln!(out, "{}", paused_line(pause, zone, now))?;
+    }
     for deferral in &seen.deferrals {
-        let wait = &deferral.wait;
-        let to = wait.to.map_or_else(
-            || "the next slot".to_owned(),
-            |to| times::short(zone, now, to),
-        );
+        let goes = goes_on(config, seen, deferral, now);
         let due = times::short(zone, now, deferral.slot.fire_at);
         writeln!(
             out,
-            "deferred  {:<20} due {due}, {}: goes to {to}",
-            deferral.slot.job, wait.reason
+            "deferred  {:<20} due {due}, {}: {goes}",
+            deferral.slot.job, deferral.wait.reason
         )?;
     }
     for (group, guard) in &seen.guards {
@@ -130,6 +138,44 @@ fn as_text(
         )?;
     }
     Ok(())
+}
+
+/// Whether a coming slot lies in a pause; `name` is a job's, or `pickup:GROUP`.
+fn is_paused(config: &Config, seen: &Seen, name: &str, at: DateTime<Utc>) -> bool {
+    let job = JobId::new(name);
+    let planned = config.plan.jobs.get(&job);
+    let group = match planned {
+        Some(planned) => planned.job.group.clone(),
+        None => GroupId::new(name.trim_start_matches("pickup:")),
+    };
+    seen.pauses.cover(&job, &group, at)
+}
+
+fn paused_line(pause: &Pause, zone: &Zone, now: DateTime<Utc>) -> String {
+    let name = match &pause.target {
+        PauseTarget::Job(job) => job.to_string(),
+        PauseTarget::Group(group) => format!("group {group}"),
+    };
+    let since = times::distance(now, pause.since);
+    let words = pause::words(pause, zone, now);
+    format!("paused    {name:<20} {words}, began {since}")
+}
+
+/// Where deferred work goes, or that a pause keeps it.
+fn goes_on(config: &Config, seen: &Seen, deferral: &Deferral, now: DateTime<Utc>) -> String {
+    let job = &deferral.slot.job;
+    let planned = config.plan.jobs.get(job);
+    let home = planned.map_or(&deferral.group, |planned| &planned.job.group);
+    if seen.pauses.of(job, home, now).is_some() {
+        return "waits for the end of the pause".to_owned();
+    }
+    match deferral.wait.to {
+        Some(to) => format!(
+            "goes to {}",
+            times::short(config.plan.peaks.zone(), now, to)
+        ),
+        None => "goes to the next slot".to_owned(),
+    }
 }
 
 /// How a group's guard stands, in words.
@@ -174,6 +220,7 @@ fn as_json(seen: &Seen, next: &[(DateTime<Utc>, String)], now: DateTime<Utc>) ->
         })),
         "next": next,
         "deferrals": deferrals,
+        "pauses": seen.pauses.on(now).map(twins::pause).collect::<Vec<_>>(),
         "groups": groups,
         "runs": seen.runs.iter().map(twins::run).collect::<Vec<_>>(),
     })

@@ -18,7 +18,7 @@ use super::error::EngineError;
 use super::notice::Notice;
 use super::pickup::Place;
 use super::plan::Plan;
-use super::ports::{Claim, Fate, Pending, StoreError, Tick, World};
+use super::ports::{Claim, Claimed, Fate, Pending, StoreError, Tick, World};
 use super::promise::{Promises, span_until};
 use super::runner::{Runner, Work};
 use super::stop::{Drained, Stop, StopSignal};
@@ -159,10 +159,12 @@ impl Daemon {
     async fn tick(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
         let due = self.timeline.agenda.due(self.watermark, now);
         let pending = self.desk.world.store.deferrals().await?;
+        let pauses = self.desk.world.store.pauses().await?;
         let groups = self.timeline.plan.groups.keys();
         let scene = Scene {
             timeline: &self.timeline,
             now,
+            pauses: &pauses,
             busy: &self.desk.busy(),
             promised: groups
                 .map(|group| (group.clone(), promised(&pending, group)))
@@ -184,19 +186,12 @@ impl Daemon {
         let tick = Tick {
             now,
             watermark: now,
-            slots: claims.clone(),
+            slots: claims,
         };
-        let claimed = self.desk.world.store.claim(tick).await?;
-        for ours in claimed {
-            let Some(claim) = claims.iter().find(|claim| claim.slot == ours.slot) else {
-                continue;
-            };
-            match &claim.fate {
-                Fate::Fire => self.fire(ours.slot, ours.run),
-                fate @ (Fate::Skip(_) | Fate::CatchUp(_)) => {
-                    let (slot, fate) = (ours.slot, fate.clone());
-                    self.desk.say(Notice::Recorded { slot, fate });
-                }
+        for Claimed { slot, run, fate } in self.desk.world.store.claim(tick).await? {
+            match fate {
+                Fate::Fire => self.fire(slot, run),
+                Fate::Skip(_) | Fate::CatchUp(_) => self.desk.say(Notice::Recorded { slot, fate }),
             }
         }
         Ok(())

@@ -5,6 +5,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::pause::Pauses;
 use super::ports::{Deferral, Finish, NewDeferral, PickupAt, StoreError};
 use crate::guard::Guard;
 use crate::outcome::{FailReason, Outcome, Run, RunId, YieldReason};
@@ -77,6 +78,12 @@ impl DeferralState {
 }
 
 impl PickupAt<'_> {
+    /// Whether this slot carries a pending deferral now: it may, and no pause keeps the work still.
+    #[must_use]
+    pub fn takes(&self, deferral: &Deferral, pauses: &Pauses, now: DateTime<Utc>) -> bool {
+        self.may_take(deferral) && pauses.of(&deferral.slot.job, self.home, now).is_none()
+    }
+
     /// Whether this slot may carry a pending deferral.
     ///
     /// Work goes to a later slot than its own, not before the stated instant. An open-slot deferral to which no

@@ -4,6 +4,7 @@
 //! task of its own: [`serve`](daemon) is one future that polls its running
 //! slots, so that virtual time can drive it without a runtime.
 
+pub mod again;
 pub mod audit;
 pub mod call;
 pub mod daemon;
@@ -11,6 +12,7 @@ pub mod error;
 pub mod keep;
 pub mod manual;
 pub mod notice;
+pub mod pause;
 pub mod plan;
 pub mod ports;
 pub mod stop;

@@ -101,6 +101,7 @@ impl Runner {
         for source in sources(&self.timeline, place, &pending, (tried, &self.desk.busy())) {
             let pickup = PickupAt {
                 group: &source.rows_of,
+                home: &place.group,
                 job: place.job.as_ref(),
                 fire_at: place.fire_at,
                 skip: &source.skip,
@@ -151,6 +152,7 @@ impl Runner {
             // Any instant at which the row may be taken serves, as nothing is sent.
             let pickup = PickupAt {
                 group: &orphan.group,
+                home: &orphan.group,
                 job: Some(&orphan.slot.job),
                 fire_at: DateTime::<Utc>::MAX_UTC,
                 skip: &skip,

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::pause::Pauses;
 use crate::answer::{Answer, Reply, SendFailure};
 use crate::guard::{GuardPolicy, Hold, Permit, Refusal, Sample};
 use crate::job::{GroupId, Job, JobId, Request};
@@ -141,11 +142,12 @@ pub trait Store: Send + Sync {
     fn watermark(&self) -> Stored<'_, Option<DateTime<Utc>>>;
     /// Claims the slots of one wake-up and moves the watermark, all or nothing. Slots that someone else has claimed are
     /// left out of the answer. A `Fire` claim closes, as merged into the new run, the pending deferrals of the same job
-    /// whose `not_before` is reached.
+    /// whose `not_before` is reached. The pauses on record at that moment have the last word, [`Pauses::fate`].
     fn claim(&self, tick: Tick) -> Stored<'_, Vec<Claimed>>;
     /// Sets the watermark back after the clock stepped back by more than three hours.
     fn rewind(&self, watermark: DateTime<Utc>) -> Stored<'_, ()>;
-    /// Takes the oldest pending deferral that a slot of this group may carry, and starts its run.
+    /// Takes the oldest pending deferral that a slot of this group may carry, and starts its run; none of a job or home
+    /// group that is paused at that moment.
     fn take_deferral<'a>(
         &'a self,
         pickup: PickupAt<'a>,
@@ -153,6 +155,8 @@ pub trait Store: Send + Sync {
     ) -> Stored<'a, Option<Taken>>;
     /// The pending deferrals, by `not_before`.
     fn deferrals(&self) -> Stored<'_, Vec<Deferral>>;
+    /// Every pause on record, also those that have ended.
+    fn pauses(&self) -> Stored<'_, Pauses>;
     /// Starts a run that a person asked for; `lease_until` tells others when it counts as lost.
     fn begin_manual(&self, start: ManualStart) -> Stored<'_, RunId>;
     /// Asks the group's guard, spends on admission, and records that attempt `n` of the run starts now.
@@ -207,6 +211,8 @@ pub struct Claimed {
     pub slot: Slot,
     /// Its run.
     pub run: RunId,
+    /// What became of it: as asked, or skipped because of a pause.
+    pub fate: Fate,
 }
 
 /// Deferred work to be written.
@@ -242,8 +248,10 @@ pub struct Deferral {
 /// Which slot takes deferrals.
 #[derive(Debug, Clone, Copy)]
 pub struct PickupAt<'a> {
-    /// The group.
+    /// The group that the rows were written with.
     pub group: &'a GroupId,
+    /// The slot's own group, whose pause counts: a job that moved has left the other.
+    pub home: &'a GroupId,
     /// The slot's job; `None` for a pickup slot or a promised open slot.
     pub job: Option<&'a JobId>,
     /// The slot's instant.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
+use super::pause::Pauses;
 use super::plan::PlannedJob;
 use super::ports::{Claim, Fate};
 use super::settle;
@@ -35,6 +36,8 @@ pub(super) struct Scene<'a> {
     pub now: DateTime<Utc>,
     /// The jobs that a run works for just now.
     pub busy: &'a BTreeSet<JobId>,
+    /// The pauses on record. One that begins from here on is seen by the claim.
+    pub pauses: &'a Pauses,
     /// The instants promised to open-slot deferrals, by group; grows with those promised here.
     pub promised: BTreeMap<GroupId, Vec<DateTime<Utc>>>,
 }
@@ -45,7 +48,7 @@ pub(super) fn wake(mut scene: Scene<'_>, due: &[Entry]) -> Wake {
         claims: Vec::new(),
         pickups: Vec::new(),
     };
-    let latest = latest_of_each(due);
+    let latest = latest_of_each(due, scene.pauses);
     for entry in due {
         let Some(job) = &entry.job else {
             wake.pickups.extend(pickup(entry, scene.now));
@@ -76,6 +79,10 @@ impl Scene<'_> {
         match planned.job.state {
             JobState::Disabled => return Fate::Skip(SkipReason::Disabled),
             JobState::Enabled => {}
+        }
+        let (job, group) = (&planned.job.id, &planned.job.group);
+        if self.pauses.cover(job, group, fire_at) {
+            return Fate::Skip(SkipReason::Paused);
         }
         match decide(planned.missed, fire_at, self.now, rank) {
             Decision::Skip => Fate::Skip(SkipReason::Missed),
@@ -114,10 +121,14 @@ fn pickup(entry: &Entry, now: DateTime<Utc>) -> Option<Pickup> {
     }
 }
 
-fn latest_of_each(due: &[Entry]) -> BTreeMap<&JobId, DateTime<Utc>> {
+/// The latest due slot of each job that makes its call: a paused one leaves the call to an earlier one.
+fn latest_of_each<'a>(due: &'a [Entry], pauses: &Pauses) -> BTreeMap<&'a JobId, DateTime<Utc>> {
     let mut latest = BTreeMap::new();
     for entry in due {
         let Some(job) = &entry.job else { continue };
+        if pauses.cover(job, &entry.group, entry.fire_at) {
+            continue;
+        }
         let last = latest.entry(job).or_insert(entry.fire_at);
         *last = entry.fire_at.max(*last);
     }

@@ -4,6 +4,7 @@
 //! method is one step under one lock, and a step that fails changes nothing.
 
 mod claim;
+mod person;
 mod rows;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,6 +14,7 @@ use chrono::{DateTime, Utc};
 use self::rows::{DeferralRow, Rows};
 use crate::engine::audit::{Ledger, ScheduleRow};
 use crate::engine::keep::DeferralRecord;
+use crate::engine::pause::Pauses;
 use crate::engine::ports::{
     Ask, Claimed, Deferral, Finish, ManualStart, PickupAt, Store, Stored, Taken, Tick, Told,
 };
@@ -101,13 +103,6 @@ impl MemoryStore {
         self.lock().guards.get(group).cloned().unwrap_or_default()
     }
 
-    /// Lifts a group's hold, as a person does.
-    pub fn resume(&self, group: &GroupId) {
-        if let Some(guard) = self.lock().guards.get_mut(group) {
-            guard.resume();
-        }
-    }
-
     /// No step leaves the rows half changed, so a panic elsewhere poisons nothing.
     fn lock(&self) -> MutexGuard<'_, Rows> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
@@ -148,6 +143,10 @@ impl Store for MemoryStore {
 
     fn deferrals(&self) -> Stored<'_, Vec<Deferral>> {
         Box::pin(async move { Ok(self.lock().pending()) })
+    }
+
+    fn pauses(&self) -> Stored<'_, Pauses> {
+        Box::pin(async move { Ok(self.lock().pauses()) })
     }
 
     fn begin_manual(&self, start: ManualStart) -> Stored<'_, RunId> {

@@ -33,6 +33,8 @@ pub struct Pruned {
     pub deferrals: usize,
     /// Claims of slots.
     pub slots: usize,
+    /// Pauses that had ended.
+    pub pauses: usize,
 }
 
 /// Removes what ended before an instant; what is pending or under way stays, with the runs that it came from.
@@ -52,6 +54,10 @@ pub(super) fn prune(store: &Connection, older_than: DateTime<Utc>) -> Result<Pru
         slots: store.execute(
             "DELETE FROM slots WHERE closed_at < ?1 AND fire_at < ?1",
             [ms(claims)],
+        )?,
+        pauses: store.execute(
+            "DELETE FROM pauses WHERE min(coalesce(ended_at, until), coalesce(until, ended_at)) < ?1",
+            [ms(older_than)],
         )?,
     })
 }

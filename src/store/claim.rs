@@ -4,9 +4,9 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, Row, params};
 
 use super::columns::{get, instant, instant_or_none, ms, outcome};
-use super::deferral;
 use super::fault::Fault;
 use super::run::{self, Ended, Start};
+use super::{deferral, pause};
 use crate::engine::ports::{Claim, Claimed, Fate, Tick};
 use crate::job::GroupId;
 use crate::outcome::{Outcome, RunId, YieldReason};
@@ -83,12 +83,18 @@ pub(super) fn rewind(store: &Connection, watermark: DateTime<Utc>) -> Result<(),
 /// Claims the slots that nobody has claimed yet, and moves the watermark forward.
 pub(super) fn claim(store: &Connection, tick: &Tick) -> Result<Vec<Claimed>, Fault> {
     let mut claimed = Vec::new();
+    let pauses = pause::all(store)?;
     for claim in &tick.slots {
-        if insert_slot(store, claim, tick.now)? {
-            let run = begin(store, claim, tick.now)?;
+        let claim = Claim {
+            fate: pauses.fate(claim, tick.now),
+            ..claim.clone()
+        };
+        if insert_slot(store, &claim, tick.now)? {
+            let run = begin(store, &claim, tick.now)?;
             claimed.push(Claimed {
-                slot: claim.slot.clone(),
+                slot: claim.slot,
                 run,
+                fate: claim.fate,
             });
         }
     }

@@ -8,6 +8,7 @@ use super::columns::{
     rule_word, word, yield_reason,
 };
 use super::fault::Fault;
+use super::pause;
 use super::run::{self, Ended, Start};
 use crate::engine::keep::{self, DeferralRecord, DeferralState};
 use crate::engine::ports::{Deferral, NewDeferral, PickupAt, Taken};
@@ -50,9 +51,10 @@ pub(super) fn take(
         "state = 'pending' AND grp = ?1 ORDER BY fire_at, id",
         [pickup.group.as_str()],
     )?;
+    let pauses = pause::all(store)?;
     let Some((deferral, model)) = waiting
         .into_iter()
-        .find(|(deferral, _)| pickup.may_take(deferral))
+        .find(|(deferral, _)| pickup.takes(deferral, &pauses, now))
     else {
         return Ok(None);
     };
@@ -77,16 +79,43 @@ pub(super) fn merge_into(
         .into_iter()
         .filter(|(deferral, _)| keep::makes_same_call(slot, deferral))
     {
-        let run = start(store, &deferral, model, now)?;
         let (outcome, note) = (
             Outcome::Skipped(SkipReason::Merged),
             Some(keep::merged_note(slot)),
         );
-        run::close(store, run, &Ended { outcome, note, now })?;
+        let ended = Ended { outcome, note, now };
+        end_unsent(store, &deferral, model, &ended)?;
         set_state(store, deferral.id, DeferralState::Merged, Some(by))?;
-        set_ended_at(store, deferral.id, now)?;
     }
     Ok(())
+}
+
+/// Ends a pending deferral with a run that sends nothing; what it has become is still to be set.
+pub(super) fn end_unsent(
+    store: &Connection,
+    deferral: &Deferral,
+    model: String,
+    ended: &Ended,
+) -> Result<RunId, Fault> {
+    let run = start(store, deferral, model, ended.now)?;
+    run::close(store, run, ended)?;
+    set_ended_at(store, deferral.id, ended.now)?;
+    Ok(run)
+}
+
+/// The open deferrals of a job with its model and where each stands, oldest row first.
+pub(super) fn open_of(
+    store: &Connection,
+    job: &JobId,
+) -> Result<Vec<(Deferral, String, DeferralState)>, Fault> {
+    let mut statement = store.prepare_cached(&format!(
+        "{SELECT} WHERE job = ?1 AND state IN ('pending', 'running') ORDER BY id"
+    ))?;
+    let record = |row: &Row<'_>| {
+        let (deferral, model) = decode(row)?;
+        Ok((deferral, model, word(row, "state", deferral_state)?))
+    };
+    statement.query_and_then([job.as_str()], record)?.collect()
 }
 
 /// The deferral that a run carries.
@@ -173,7 +202,8 @@ pub(super) fn end(
     set_ended_at(store, id, now)
 }
 
-fn set_state(
+/// Sets where a deferral stands.
+pub(super) fn set_state(
     store: &Connection,
     id: i64,
     state: DeferralState,

@@ -11,6 +11,7 @@
 
 pub mod lock;
 
+mod again;
 mod attempt;
 mod backup;
 mod chores;
@@ -23,6 +24,7 @@ mod guard_text;
 mod history;
 mod ledger;
 mod open;
+mod pause;
 mod port;
 mod refused;
 mod run;

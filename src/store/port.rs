@@ -9,9 +9,10 @@ use super::history::{self, HistoryFilter};
 use super::open::SqliteStore;
 use super::refused::{self, RefusedFiles};
 use super::run::{self, Start};
-use super::{deferral, guard_row, ledger};
+use super::{deferral, guard_row, ledger, pause};
 use crate::engine::audit::Ledger;
 use crate::engine::keep::DeferralRecord;
+use crate::engine::pause::Pauses;
 use crate::engine::ports::{
     Ask, Claimed, Deferral, Finish, ManualStart, PickupAt, Store, StoreError, Stored, Taken, Tick,
     Told,
@@ -54,8 +55,9 @@ impl Store for SqliteStore {
         pickup: PickupAt<'a>,
         now: DateTime<Utc>,
     ) -> Stored<'a, Option<Taken>> {
-        let (group, job, skip) = (
+        let (group, home, job, skip) = (
             pickup.group.clone(),
+            pickup.home.clone(),
             pickup.job.cloned(),
             pickup.skip.to_vec(),
         );
@@ -63,6 +65,7 @@ impl Store for SqliteStore {
         Box::pin(self.worker.write(move |store| {
             let pickup = PickupAt {
                 group: &group,
+                home: &home,
                 job: job.as_ref(),
                 fire_at,
                 skip: &skip,
@@ -73,6 +76,10 @@ impl Store for SqliteStore {
 
     fn deferrals(&self) -> Stored<'_, Vec<Deferral>> {
         Box::pin(self.worker.read(|store| deferral::pending(store)))
+    }
+
+    fn pauses(&self) -> Stored<'_, Pauses> {
+        Box::pin(self.worker.read(|store| pause::all(store)))
     }
 
     fn begin_manual(&self, start: ManualStart) -> Stored<'_, RunId> {

@@ -11,8 +11,11 @@ use super::fault::Fault;
 use crate::engine::ports::StoreError;
 
 /// The steps from an empty file to today's schema, oldest first.
-pub(super) const MIGRATIONS: &[&str] =
-    &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+pub(super) const MIGRATIONS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+];
 
 /// The version of a file after all `migrations`.
 pub(super) fn known(migrations: &[&str]) -> i64 {

@@ -22,6 +22,7 @@ mod cli_demo;
 mod cli_fix;
 mod cli_formats;
 mod cli_other;
+mod cli_pause;
 mod cli_plan;
 mod cli_run;
 mod cli_spread;

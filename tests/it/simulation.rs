@@ -10,6 +10,7 @@ mod crashes;
 mod harness;
 mod manual;
 mod nights;
+mod pausing;
 mod stopping;
 mod time;
 mod weeks;

@@ -5,6 +5,7 @@
 mod contract;
 mod damage;
 mod file;
+mod person;
 mod processes;
 
 use std::future::Future;
@@ -15,14 +16,17 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use offpeak::answer::{Answer, StopReason, Usage};
+use offpeak::engine::again::{Again, Dropping, NotAgain, NotDropped};
+use offpeak::engine::audit::{Scope, UnderWay, audit};
 use offpeak::engine::keep::{DeferralRecord, DeferralState};
+use offpeak::engine::pause::{Pause, PauseTarget};
 use offpeak::engine::ports::{
     Ask, Claim, Claimed, Fate, Finish, NewDeferral, PickupAt, Store, StoreError, Taken, Tick, Told,
 };
 use offpeak::guard::{BreakerPolicy, BudgetPolicy, GuardPolicy, Hold, Permit, Refusal, Sample};
 use offpeak::job::{GroupId, JobId};
 use offpeak::outcome::{AttemptEnd, Class, Outcome, Run, RunId, YieldReason};
-use offpeak::schedule::DeferRule;
+use offpeak::schedule::{DeferRule, Zones};
 use offpeak::sim::store::MemoryStore;
 use offpeak::slot::{Origin, Slot};
 use offpeak::store::{HistoryFilter, SqliteStore};
@@ -72,6 +76,15 @@ both_stores! {
     what_became_of_a_deferral_is_on_record
     attempt_of_no_run_spends_nothing
     nothing_is_sent_for_a_run_that_has_ended
+    pause_is_on_record_after_its_end
+    second_pause_takes_the_place_of_the_first
+    claim_in_a_pause_is_skipped
+    paused_work_is_not_taken
+    pause_of_another_group_holds_nothing
+    failed_slot_is_pending_again
+    work_that_is_done_waiting_or_under_way_is_not_pending_again
+    dropped_work_has_failed
+    only_pending_work_is_dropped
 }
 
 /// A store and a way to read its runs back.
@@ -188,11 +201,55 @@ impl Bench {
         let (group, job) = (main_group(), job.map(JobId::new));
         let pickup = PickupAt {
             group: &group,
+            home: &group,
             job: job.as_ref(),
             fire_at,
             skip,
         };
         wait(self.store.take_deferral(pickup, fire_at)).unwrap()
+    }
+
+    fn pause(&self, pause: Pause) {
+        match &self.shelf {
+            Shelf::Memory(store) => store.pause(pause),
+            Shelf::Sqlite { store, .. } => wait(store.pause(pause)).unwrap(),
+        }
+    }
+
+    fn lift_pause(&self, target: &PauseTarget, now: DateTime<Utc>) -> Option<Pause> {
+        match &self.shelf {
+            Shelf::Memory(store) => store.lift_pause(target, now),
+            Shelf::Sqlite { store, .. } => wait(store.lift_pause(target.clone(), now)).unwrap(),
+        }
+    }
+
+    fn retry(&self, again: Again) -> Result<Slot, NotAgain> {
+        match &self.shelf {
+            Shelf::Memory(store) => store.retry(again),
+            Shelf::Sqlite { store, .. } => wait(store.retry(again)).unwrap(),
+        }
+    }
+
+    fn drop_deferrals(&self, dropping: Dropping) -> Result<Vec<Slot>, NotDropped> {
+        match &self.shelf {
+            Shelf::Memory(store) => store.drop_deferrals(&dropping),
+            Shelf::Sqlite { store, .. } => wait(store.drop_deferrals(dropping)).unwrap(),
+        }
+    }
+
+    /// What the rows say by themselves must hold.
+    fn audit(&self) {
+        let ledger = match &self.shelf {
+            Shelf::Memory(store) => store.ledger(),
+            Shelf::Sqlite { store, .. } => wait(store.ledger()).unwrap(),
+        };
+        let zones = Zones::bundled();
+        let scope = Scope {
+            zones: &zones,
+            kept_from: DateTime::<Utc>::MIN_UTC,
+            under_way: UnderWay::Allowed,
+        };
+        assert_eq!(audit(&ledger, scope), []);
     }
 
     fn finish(&self, finish: Finish) {

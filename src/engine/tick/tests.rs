@@ -3,6 +3,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 
 use super::*;
+use crate::engine::pause::{Pause, PauseTarget};
 use crate::engine::plan::Plan;
 use crate::sim::SimPlan;
 
@@ -20,6 +21,10 @@ fn plan() -> SimPlan {
 
 /// What a wake-up does with everything that is due since 16:00.
 fn woken(plan: Arc<Plan>, now: DateTime<Utc>, busy: &[&str]) -> Wake {
+    woken_beside(&Pauses::default(), plan, now, busy)
+}
+
+fn woken_beside(pauses: &Pauses, plan: Arc<Plan>, now: DateTime<Utc>, busy: &[&str]) -> Wake {
     let starts = ["job:a", "job:b", "pickup:main"].map(|name| (name.to_owned(), at("00:00:00")));
     let timeline = Timeline::new(plan, starts.to_vec(), now);
     let busy = busy.iter().map(JobId::new).collect();
@@ -28,13 +33,18 @@ fn woken(plan: Arc<Plan>, now: DateTime<Utc>, busy: &[&str]) -> Wake {
         timeline: &timeline,
         now,
         busy: &busy,
+        pauses,
         promised: BTreeMap::new(),
     };
     wake(scene, &due)
 }
 
 fn fates(plan: Arc<Plan>, now: DateTime<Utc>, busy: &[&str]) -> Vec<String> {
-    let claims = woken(plan, now, busy).claims.into_iter();
+    words(woken(plan, now, busy))
+}
+
+fn words(wake: Wake) -> Vec<String> {
+    let claims = wake.claims.into_iter();
     let word = |fate: &Fate| match fate {
         Fate::Fire => "fire".to_owned(),
         Fate::Skip(reason) => reason.to_string(),
@@ -131,4 +141,37 @@ fn open_slots_promised_in_one_wake_up_keep_the_gap() {
         })
         .collect();
     assert_eq!(promised, [at("18:31:00"), at("18:46:00")]);
+}
+
+fn pause_of_a(since: &str, until: &str) -> Pauses {
+    Pauses::new(vec![Pause {
+        target: PauseTarget::Job(JobId::new("a")),
+        since: at(since),
+        until: Some(at(until)),
+        reason: None,
+        ended_at: None,
+    }])
+}
+
+fn words_beside(pauses: &Pauses, now: &str) -> Vec<String> {
+    words(woken_beside(pauses, plan().build(), at(now), &[]))
+}
+
+#[test]
+fn a_slot_in_a_pause_is_paused_in_time_and_late() {
+    let pauses = pause_of_a("17:00:00", "17:01:00");
+    assert_eq!(words_beside(&pauses, "17:00:30"), ["a paused"]);
+    assert_eq!(
+        words_beside(&pauses, "18:00:00"),
+        ["a paused", "a catch_up", "b catch_up"]
+    );
+}
+
+#[test]
+fn a_paused_slot_does_not_supersede_an_earlier_one() {
+    let pauses = pause_of_a("17:00:30", "19:00:00");
+    assert_eq!(
+        words_beside(&pauses, "18:00:00"),
+        ["a catch_up", "a paused", "b catch_up"]
+    );
 }

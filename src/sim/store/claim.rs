@@ -36,14 +36,18 @@ impl Rows {
 
     pub(super) fn claim(&mut self, tick: Tick) -> Vec<Claimed> {
         let mut claimed = Vec::new();
+        let pauses = self.pauses();
         for claim in tick.slots {
             if self.slots.contains_key(&claim.slot) {
                 continue;
             }
+            let fate = pauses.fate(&claim, tick.now);
+            let claim = Claim { fate, ..claim };
             let run = self.claim_one(&claim, tick.now);
             claimed.push(Claimed {
                 slot: claim.slot,
                 run,
+                fate: claim.fate,
             });
         }
         self.watermark = self.watermark.max(Some(tick.watermark));

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use crate::engine::keep::{self, CutOff, DeferralState, Ending};
+use crate::engine::pause::{Pause, Pauses};
 use crate::engine::ports::{
     Ask, Deferral, Finish, ManualStart, NewDeferral, PickupAt, StoreError, Taken, Told,
 };
@@ -21,6 +22,7 @@ pub(super) struct Rows {
     pub(super) runs: Vec<RunRow>,
     pub(super) deferrals: Vec<DeferralRow>,
     pub(super) guards: BTreeMap<GroupId, Guard>,
+    pub(super) pauses: Vec<Pause>,
 }
 
 #[derive(Debug)]
@@ -55,9 +57,10 @@ impl Rows {
         pickup: PickupAt<'_>,
         now: DateTime<Utc>,
     ) -> Option<Taken> {
+        let pauses = self.pauses();
         let at = (0..self.deferrals.len())
             .filter(|&at| self.deferrals[at].state == DeferralState::Pending)
-            .filter(|&at| pickup.may_take(&self.deferrals[at].deferral))
+            .filter(|&at| pickup.takes(&self.deferrals[at].deferral, &pauses, now))
             .min_by_key(|&at| {
                 (
                     self.deferrals[at].deferral.slot.fire_at,
@@ -82,6 +85,10 @@ impl Rows {
         let mut pending: Vec<Deferral> = waits.map(|row| row.deferral.clone()).collect();
         pending.sort_by_key(|deferral| (deferral.wait.not_before, deferral.id));
         pending
+    }
+
+    pub(super) fn pauses(&self) -> Pauses {
+        Pauses::new(self.pauses.clone())
     }
 
     pub(super) fn begin_manual(&mut self, start: ManualStart) -> RunId {

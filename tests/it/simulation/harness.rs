@@ -11,6 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use offpeak::engine::Notice;
 use offpeak::engine::audit::{Scope, UnderWay, audit};
 use offpeak::engine::keep::DeferralState;
+use offpeak::engine::pause::Pauses;
 use offpeak::engine::ports::{
     Ask, Claimed, Clock, Deferral, Finish, ManualStart, PickupAt, Store, StoreError, Stored, Taken,
     Tick, Told, World,
@@ -383,6 +384,10 @@ impl Store for GatedStore {
 
     fn deferrals(&self) -> Stored<'_, Vec<Deferral>> {
         self.guarded(self.inner.deferrals())
+    }
+
+    fn pauses(&self) -> Stored<'_, Pauses> {
+        self.guarded(self.inner.pauses())
     }
 
     fn begin_manual(&self, start: ManualStart) -> Stored<'_, RunId> {

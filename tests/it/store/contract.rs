@@ -1,5 +1,6 @@
 //! What both stores promise.
 
+pub use super::person::*;
 use super::*;
 use offpeak::engine::ports::ManualStart;
 use offpeak::guard::HoldCause;
@@ -212,6 +213,7 @@ pub fn deferral_goes_to_a_later_slot_of_its_group(bench: &Bench) {
     let (other, job) = (GroupId::new("archive"), JobId::new("review"));
     let elsewhere = PickupAt {
         group: &other,
+        home: &other,
         job: Some(&job),
         fire_at: minute(30),
         skip: &[],

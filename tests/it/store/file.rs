@@ -349,6 +349,31 @@ fn pruning_spares_pending_work_and_what_it_came_from() {
 }
 
 #[test]
+fn pauses_are_pruned_by_their_end_and_kept_while_they_are_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
+    let pause = |name: &str, until: Option<i64>| Pause {
+        target: PauseTarget::Job(JobId::new(name)),
+        since: minute(0),
+        until: until.map(minute),
+        reason: None,
+        ended_at: None,
+    };
+    let (on, over) = (pause("on", None), pause("over", Some(5)));
+    let (later, lifted) = (pause("later", Some(60)), pause("lifted", None));
+    for it in [&on, &over, &later, &lifted] {
+        wait(store.pause(it.clone())).unwrap();
+    }
+    wait(store.lift_pause(lifted.target.clone(), minute(6))).unwrap();
+    assert_eq!(wait(store.prune(minute(5))).unwrap().pauses, 0);
+    assert_eq!(wait(store.prune(minute(7))).unwrap().pauses, 2);
+    // They outlive the process too.
+    drop(store);
+    let store = SqliteStore::open(folder.path()).unwrap();
+    assert_eq!(wait(store.pauses()).unwrap().all(), [on, later]);
+}
+
+#[test]
 fn person_holds_a_group_and_lifts_the_hold() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());

@@ -173,6 +173,7 @@ fn live_through_a_night(store: &SqliteStore, start: i64) {
         let (group, fire_at) = (main_group(), at + TimeDelta::minutes(1));
         let pickup = PickupAt {
             group: &group,
+            home: &group,
             job: None,
             fire_at,
             skip: &[],
