@@ -15,7 +15,7 @@
 //! | 0 words | [`job`], [`slot`], [`answer`], [`outcome`], [`secret`], [`span`], [`tag`] |
 //! | 1 core | [`schedule`], [`lint`], [`strip`], [`guard`], [`report`] |
 //! | 2 engine | [`engine`] |
-//! | 3 edge | [`config`], [`workspace`], [`anthropic`], [`store`], [`clock`], [`dice`], [`sim`], [`standin`] |
+//! | 3 edge | [`config`], [`workspace`], [`anthropic`], [`store`], [`clock`], [`dice`], [`notify`], [`sim`], [`standin`] |
 //! | 4 shell | [`cli`] |
 //!
 //! # The path of a slot
@@ -45,6 +45,7 @@ pub mod anthropic;
 pub mod clock;
 pub mod config;
 pub mod dice;
+pub mod notify;
 pub mod sim;
 pub mod standin;
 pub mod store;

@@ -19,7 +19,7 @@ const TCP_KEEPALIVE: Duration = Duration::from_mins(1);
 ///
 /// Proxy variables of the environment (`HTTPS_PROXY`, `NO_PROXY`, …) are honoured, except for this machine itself.
 /// System certificates are read for `https` only, so that plain `http` works on a machine that has none.
-pub(super) fn client(url: &Url, connect: Duration) -> Result<reqwest::Client, reqwest::Error> {
+pub(crate) fn client(url: &Url, connect: Duration) -> Result<reqwest::Client, reqwest::Error> {
     // Fails if a provider is installed already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()

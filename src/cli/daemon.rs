@@ -15,6 +15,8 @@ use super::changes::Changes;
 use super::chores::{self, Chores};
 use super::live::Live;
 use super::reload::Reloader;
+use super::routes::Routes;
+use super::telling::Teller;
 use super::{CliError, Context, Exit, args, linting, logging, signals, times};
 use crate::clock::SystemClock;
 use crate::config::{self, Config, Watched};
@@ -132,6 +134,8 @@ async fn live(
     let (notices, heard) = mpsc::unbounded_channel();
     let stops = signals::Stops::listen()?;
     let hangups = signal(SignalKind::hangup()).map_err(CliError::Signals)?;
+    let routes = Routes::of(config, &context.environment);
+    let teller = Teller::start(kept.clone(), clock.clone(), routes);
     let reloader = Reloader {
         context,
         args,
@@ -140,6 +144,7 @@ async fn live(
         client,
         files,
         plans,
+        teller: &teller,
         store: kept,
         seen: AtomicU64::new(looked.signature),
     };
@@ -156,6 +161,11 @@ async fn live(
     };
     let engine = serve(world, plan, stopped, notices);
     let (drained, told) = tokio::join!(engine, doors.attend(&reloader));
+    drop(reloader);
+    // A second signal asks to exit at once.
+    if !matches!(told, Told::Again(_)) {
+        teller.finish().await;
+    }
     if let Err(error) = scheduler.shutdown().await {
         warn!(%error, "the chores did not stop cleanly");
     }
@@ -165,11 +175,7 @@ async fn live(
         unclosed = drained.unclosed,
         "stopped"
     );
-    Ok(match told {
-        Told::Once(exit) if drained.unclosed > 0 => exit,
-        Told::Never | Told::Once(_) => Exit::Done,
-        Told::Again(exit) => exit,
-    })
+    Ok(told.exit(drained.unclosed))
 }
 
 /// How often the stop signal came.
@@ -178,6 +184,17 @@ enum Told {
     Never,
     Once(Exit),
     Again(Exit),
+}
+
+impl Told {
+    /// How the process ends if so many runs stayed open.
+    const fn exit(self, unclosed: usize) -> Exit {
+        match self {
+            Self::Once(exit) if unclosed > 0 => exit,
+            Self::Never | Self::Once(_) => Exit::Done,
+            Self::Again(exit) => exit,
+        }
+    }
 }
 
 /// What comes in from outside while the engine serves.
@@ -198,6 +215,7 @@ impl Doors {
                 notice = self.heard.recv() => match notice {
                     Some(notice) => {
                         logging::write(&notice);
+                        reloader.teller.hear(&notice);
                         tell_systemd(&notice, reloader.first);
                     }
                     None => return told,

@@ -30,6 +30,7 @@ mod prompts;
 mod reload;
 mod resume;
 mod retry;
+mod routes;
 mod rulebook;
 mod run;
 mod screen;
@@ -37,6 +38,7 @@ mod signals;
 mod spread;
 mod status;
 mod store;
+mod telling;
 mod times;
 mod validate;
 

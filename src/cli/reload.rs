@@ -7,6 +7,8 @@ use tokio::sync::watch;
 use tracing::{error, info, warn};
 
 use super::live::Live;
+use super::routes::Routes;
+use super::telling::Teller;
 use super::{CliError, Context, args, daemon};
 use crate::anthropic::Client;
 use crate::config::{self, Config, Options, Watched};
@@ -31,6 +33,8 @@ pub struct Reloader<'a> {
     pub files: Arc<Live<Files>>,
     /// The engine's plan.
     pub plans: watch::Sender<Arc<Plan>>,
+    /// Who tells of changes.
+    pub teller: &'a Teller,
     /// Where it is written down what could not be taken over.
     pub store: Arc<SqliteStore>,
     /// The signature of the files that were looked at last.
@@ -110,6 +114,8 @@ impl Reloader<'_> {
         self.client.exchange(client);
         self.files
             .exchange(self.context.files(&config, self.clock.clone()));
+        self.teller
+            .exchange(Routes::of(&config, &self.context.environment));
         self.plans.send_replace(Arc::new(config.plan));
         info!("the new files are taken over");
         Ok(())

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::engine::Plan;
+use crate::engine::alert::Change;
 use crate::guard::GuardPolicy;
 use crate::job::{GroupId, JobId, KeyId};
 use crate::lint::{Levels, Rule};
@@ -35,6 +36,8 @@ pub struct Config {
     pub store: StoreConfig,
     /// Who can be told, by name.
     pub notify: BTreeMap<String, NotifyConfig>,
+    /// What is pinged after good slots, if anything is.
+    pub deadman: Option<DeadmanConfig>,
     /// The zone data that the jobs were read with.
     pub zones: Zones,
     /// The IANA release of that data, such as `2026b`.
@@ -42,7 +45,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// The environment variables that hold secrets, sorted, each once: of keys and of webhooks.
+    /// The environment variables that hold secrets, sorted, each once: of keys, of webhooks and of
+    /// the deadman's address.
     ///
     /// No program of a job may inherit them.
     #[must_use]
@@ -51,8 +55,12 @@ impl Config {
             KeySource::Env(name) => Some(name),
             KeySource::File(_) => None,
         });
-        let webhooks = self.notify.values().map(|notify| &notify.webhook_env);
-        let names: BTreeSet<&String> = keys.chain(webhooks).collect();
+        let webhooks = self.notify.values().filter_map(|notify| match &notify.way {
+            NotifyWay::Webhook { address_env, .. } => Some(address_env),
+            NotifyWay::Command(_) => None,
+        });
+        let deadman = self.deadman.as_ref().map(|deadman| &deadman.url_env);
+        let names: BTreeSet<&String> = keys.chain(webhooks).chain(deadman).collect();
         names.into_iter().cloned().collect()
     }
 }
@@ -110,9 +118,45 @@ pub struct StoreConfig {
     pub keep: Duration,
 }
 
-/// How somebody is told.
+/// How somebody is told, and of what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotifyConfig {
-    /// The environment variable that holds the webhook's address; the address is a secret.
-    pub webhook_env: String,
+    /// Webhook or program.
+    pub way: NotifyWay,
+    /// The changes that are told; at least one.
+    pub on: BTreeSet<Change>,
+    /// How long one try may take.
+    pub timeout: Duration,
+}
+
+/// How somebody is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotifyWay {
+    /// A POST to an address.
+    Webhook {
+        /// The environment variable that holds the address; the address is a secret.
+        address_env: String,
+        /// The shape of the body.
+        format: WebhookFormat,
+    },
+    /// A program and its arguments, which gets the JSON on standard input; at least one element.
+    Command(Vec<String>),
+}
+
+/// The shape of a webhook's body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WebhookFormat {
+    /// One object with a member for each thing that is known.
+    Json,
+    /// `{"text": "…"}`, as Slack and its kin take it.
+    Slack,
+}
+
+/// What is pinged after each good slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadmanConfig {
+    /// The environment variable that holds the address; the address is a secret.
+    pub url_env: String,
+    /// How long one ping may take.
+    pub timeout: Duration,
 }

@@ -1,4 +1,4 @@
-//! `keys` and `notify`: names for secrets that stand elsewhere.
+//! `keys`: names for secrets that stand elsewhere, and what no message about them may show.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::job::{GroupId, KeyId};
 use crate::lint::Rule;
 
-use super::checked::{KeyConfig, KeySource, NotifyConfig};
+use super::checked::{KeyConfig, KeySource};
 use super::context::{Context, plain, shown_path};
 use super::fields::{Field, Fields, open_entries};
 use super::mistakes::Mistake;
@@ -16,7 +16,7 @@ use super::node::{Entry, Node, Value};
 use super::source::{Place, Source};
 use super::typed;
 
-/// Masks what may be a secret in the wrong place under `keys`, `notify` and `upstream`, so that no message and no snippet shows it.
+/// Masks what may be a secret in the wrong place under `keys`, `notify`, `deadman` and `upstream`, so that no message and no snippet shows it.
 ///
 /// A value counts as one unless it is a name, a variable or a path where one belongs.
 #[must_use]
@@ -43,6 +43,25 @@ pub fn masked(source: &Arc<Source>, tree: &Node) -> Option<Arc<Source>> {
                     spans.extend(hidden(item));
                 }
             }
+        }
+    }
+    for section in entries(tree)
+        .iter()
+        .filter(|entry| is_named(entry, "deadman"))
+    {
+        match &section.value.value {
+            Value::Map(fields) => spans.extend(
+                fields
+                    .iter()
+                    .filter(|field| !is_harmless(field))
+                    .filter_map(hidden),
+            ),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::List(_) => spans.extend(hidden(section)),
         }
     }
     for section in entries(tree)
@@ -82,8 +101,13 @@ fn is_harmless(field: &Entry) -> bool {
         return true;
     };
     match &field.key.value {
-        Value::Text(name) if name == "env" || name == "webhook_env" => is_variable(text),
-        Value::Text(name) => name == "file" || name == "group",
+        Value::Text(name) => match name.as_str() {
+            "env" | "webhook_env" | "url_env" => is_variable(text),
+            "file" | "group" => true,
+            // A word or a span, never an address.
+            "format" | "on" | "timeout" => typed::is_name(text),
+            _ => false,
+        },
         Value::Null
         | Value::Bool(_)
         | Value::Int(_)
@@ -185,7 +209,8 @@ fn shown(cx: &Context<'_>, source: &KeySource) -> String {
     }
 }
 
-fn named<'a>(cx: &mut Context<'_>, field: Field<'a>, what: &str) -> Option<&'a str> {
+/// The name of an entry that the user names; another text is a mistake.
+pub fn named<'a>(cx: &mut Context<'_>, field: Field<'a>, what: &str) -> Option<&'a str> {
     if typed::is_name(field.name) {
         return Some(field.name);
     }
@@ -217,7 +242,7 @@ fn key(cx: &mut Context<'_>, field: Field<'_>, folder: &Path) -> Option<(KeyConf
         .unwrap_or_else(|| field.name.to_owned());
     fields.close(cx);
     let (source, place) = match (env, file) {
-        (Some(env), None) => (KeySource::Env(variable(cx, env)?), env.place()),
+        (Some(env), None) => (KeySource::Env(variable(cx, env, "ANTHROPIC_API_KEY")?), env.place()),
         (None, Some(file)) => {
             let path = plain(&folder.join(typed::text(cx, file)?));
             (KeySource::File(path), file.place())
@@ -257,7 +282,8 @@ fn literal(cx: &mut Context<'_>, field: Field<'_>) {
     cx.report(Mistake::new(Rule::LiteralSecret, field.place(), message).help(help));
 }
 
-fn variable(cx: &mut Context<'_>, field: Field<'_>) -> Option<String> {
+/// The name of an environment variable, such as `example`; what is none is not repeated.
+pub fn variable(cx: &mut Context<'_>, field: Field<'_>, example: &str) -> Option<String> {
     let name = typed::text(cx, field)?;
     if is_variable(&name) {
         return Some(name);
@@ -267,11 +293,8 @@ fn variable(cx: &mut Context<'_>, field: Field<'_>) -> Option<String> {
     }
     // What stands here may be the secret itself, so it is not repeated.
     let reason = "this is no name of an environment variable (letters, digits and `_`)";
-    cx.refuse(
-        field,
-        reason,
-        "write the variable's name, such as `ANTHROPIC_API_KEY`, never the secret itself",
-    );
+    let help = format!("write the variable's name, such as `{example}`, never the secret itself");
+    cx.refuse(field, reason, &help);
     None
 }
 
@@ -280,60 +303,4 @@ fn is_variable(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && !text.starts_with(|c: char| c.is_ascii_digit())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-/// Reads `notify`.
-pub fn notify(cx: &mut Context<'_>, field: Field<'_>) -> Option<BTreeMap<String, NotifyConfig>> {
-    let mut targets = BTreeMap::new();
-    for entry in open_entries(cx, field, "a map of names to `{ webhook_env: VARIABLE }`")? {
-        let Some(field) = Field::of(entry) else {
-            continue;
-        };
-        let named = named(cx, field, "notify entry");
-        let config = target(cx, field);
-        if let Some(name) = named {
-            let nowhere = || NotifyConfig {
-                webhook_env: String::new(),
-            };
-            targets
-                .entry(name.to_owned())
-                .or_insert(config.unwrap_or_else(nowhere));
-        }
-    }
-    Some(targets)
-}
-
-fn target(cx: &mut Context<'_>, field: Field<'_>) -> Option<NotifyConfig> {
-    if let Value::Text(_) = field.node.value {
-        webhook_literal(cx, field);
-        return None;
-    }
-    let mut fields = Fields::open(cx, field, "`{ webhook_env: VARIABLE }`")?;
-    for name in ["webhook", "webhook_url", "url"] {
-        if let Some(address) = fields.take_hidden(name) {
-            webhook_literal(cx, address);
-        }
-    }
-    let webhook = fields.take("webhook_env");
-    fields.close(cx);
-    let Some(webhook) = webhook else {
-        cx.missing(
-            field.key,
-            "webhook_env",
-            "name the variable that holds the address: `webhook_env: OPS_WEBHOOK_URL`",
-        );
-        return None;
-    };
-    Some(NotifyConfig {
-        webhook_env: variable(cx, webhook)?,
-    })
-}
-
-fn webhook_literal(cx: &mut Context<'_>, field: Field<'_>) {
-    let message = format!(
-        "`{}`: a webhook's address is a secret and must not stand in this file",
-        field.name
-    );
-    let help = "put it in an environment variable: `{ webhook_env: OPS_WEBHOOK_URL }`";
-    cx.report(Mistake::new(Rule::LiteralSecret, field.place(), message).help(help));
 }

@@ -8,13 +8,13 @@ use crate::guard::{GuardPolicy, RetryPolicy};
 use crate::job::KeyId;
 use crate::schedule::DeferPolicy;
 
-use super::checked::{Auth, KeyConfig, NotifyConfig, UpstreamConfig};
+use super::checked::{Auth, DeadmanConfig, KeyConfig, NotifyConfig, UpstreamConfig};
 use super::context::Context;
 use super::decode_defaults::{DefaultZone, JobDefaults, Pickup, job_defaults, pickup};
 use super::decode_policies::{breaker, budget, defer, retry};
 use super::decode_rules::{DecodedRules, rules};
 use super::fields::{Field, Fields};
-use super::{decode_keys, typed};
+use super::{decode_keys, decode_notify, typed};
 
 /// The built-in file is right; a test of this module reads it.
 pub const BUILT_IN: &str = "defaults.yaml holds every setting";
@@ -35,6 +35,8 @@ pub struct Settings {
     pub keys: BTreeMap<KeyId, KeyConfig>,
     /// Who can be told.
     pub notify: BTreeMap<String, NotifyConfig>,
+    /// What is pinged after good slots.
+    pub deadman: Option<DeadmanConfig>,
     /// Where requests go.
     pub upstream: UpstreamConfig,
     /// Gaps, peak windows and severities.
@@ -67,8 +69,9 @@ pub fn settings(
         .read(cx, "keys", |cx, field| decode_keys::keys(cx, field, folder))
         .expect(BUILT_IN);
     let notify = root
-        .read(cx, "notify", decode_keys::notify)
+        .read(cx, "notify", decode_notify::notify)
         .expect(BUILT_IN);
+    let deadman = decode_notify::deadman(cx, &mut root);
     let upstream = upstream(cx, &mut root);
     let rules = rules(cx, &mut root);
     let retry = retry(cx, &mut root);
@@ -99,6 +102,7 @@ pub fn settings(
     Settings {
         keys,
         notify,
+        deadman,
         upstream,
         rules,
         retry,

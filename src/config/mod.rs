@@ -14,6 +14,7 @@ mod crowd;
 mod decode_defaults;
 mod decode_job;
 mod decode_keys;
+mod decode_notify;
 mod decode_output;
 mod decode_policies;
 mod decode_rules;
@@ -45,7 +46,10 @@ mod weigh;
 mod zoneinfo;
 
 pub use bounded::read_bounded;
-pub use checked::{Auth, Config, KeyConfig, KeySource, NotifyConfig, StoreConfig, UpstreamConfig};
+pub use checked::{
+    Auth, Config, DeadmanConfig, KeyConfig, KeySource, NotifyConfig, NotifyWay, StoreConfig,
+    UpstreamConfig, WebhookFormat,
+};
 pub use edit::{DiffLine, FileEdit, Refusal, Side, WriteError, edits, write};
 pub use embedded::{DEFAULTS, embedded_jobs};
 pub use mistakes::{ConfigErrors, Mistake, Related, Unreadable};

@@ -223,6 +223,7 @@ fn assemble(
             grace: settings.grace,
         },
         notify: settings.notify,
+        deadman: settings.deadman,
         zone_release: zones.release().to_owned(),
         zones: zones.into_zones(),
     };

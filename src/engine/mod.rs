@@ -5,6 +5,7 @@
 //! slots, so that virtual time can drive it without a runtime.
 
 pub mod again;
+pub mod alert;
 pub mod audit;
 pub mod call;
 pub mod daemon;

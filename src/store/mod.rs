@@ -29,6 +29,7 @@ mod port;
 mod refused;
 mod run;
 mod schema;
+mod standing;
 mod thread;
 
 pub use chores::{Liveness, Pruned};

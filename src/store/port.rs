@@ -9,7 +9,8 @@ use super::history::{self, HistoryFilter};
 use super::open::SqliteStore;
 use super::refused::{self, RefusedFiles};
 use super::run::{self, Start};
-use super::{deferral, guard_row, ledger, pause};
+use super::{deferral, guard_row, ledger, pause, standing};
+use crate::engine::alert::Standing;
 use crate::engine::audit::Ledger;
 use crate::engine::keep::DeferralRecord;
 use crate::engine::pause::Pauses;
@@ -18,7 +19,7 @@ use crate::engine::ports::{
     Told,
 };
 use crate::guard::{Guard, Hold, Permit, Refusal};
-use crate::job::GroupId;
+use crate::job::{GroupId, JobId};
 use crate::outcome::{Run, RunId};
 use crate::slot::{Origin, Slot};
 
@@ -153,6 +154,17 @@ impl SqliteStore {
     /// One run; `None` if there is none of this name, or it was pruned.
     pub async fn run(&self, id: RunId) -> Result<Option<Run>, StoreError> {
         self.worker.read(move |store| history::run(store, id)).await
+    }
+
+    /// How a job stood before a run, runs that a person asked for left out; `None` if the history does not tell.
+    pub async fn standing(
+        &self,
+        job: JobId,
+        before: RunId,
+    ) -> Result<Option<Standing>, StoreError> {
+        self.worker
+            .read(move |store| standing::standing(store, &job, before))
+            .await
     }
 
     /// The text of a run's answer; `None` if it brought none, or the text went to [`Run::output`].

@@ -32,15 +32,15 @@ const COMPLAINT_BYTES: usize = 500;
 
 /// A program to run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Program<'a> {
+pub(crate) struct Program<'a> {
     /// Program, then arguments; at least one element.
-    pub(super) argv: &'a [String],
+    pub(crate) argv: &'a [String],
     /// Its working folder; a relative program path with a slash starts here too.
-    pub(super) folder: &'a Path,
+    pub(crate) folder: &'a Path,
     /// How long it may run.
-    pub(super) timeout: Duration,
+    pub(crate) timeout: Duration,
     /// Variables that it does not inherit.
-    pub(super) without: &'a [String],
+    pub(crate) without: &'a [String],
 }
 
 impl Program<'_> {
@@ -187,7 +187,7 @@ pub(super) async fn capture(
 }
 
 /// Runs a program with a text on its standard input; exit code 0 means that it took it.
-pub(super) async fn feed(
+pub(crate) async fn feed(
     program: Program<'_>,
     text: &str,
     clock: &dyn Clock,

@@ -14,6 +14,7 @@ mod output;
 mod template;
 
 pub use command::{MAX_READ_BYTES, OUTPUT_COMMAND_TIMEOUT};
+pub(crate) use command::{Program, feed};
 pub use error::WorkspaceError;
 pub use files::{Files, Preview};
 pub use inputs::RunCommands;

@@ -370,3 +370,26 @@ fn a_reload_that_brings_one_secret_to_two_groups_keeps_the_old_plan() {
     log.signal("TERM");
     assert_eq!(log.code(), 0);
 }
+
+#[test]
+fn an_address_that_cannot_be_used_is_a_warning_and_no_reason_to_stop() {
+    let settings = "notify: { ops: { webhook_env: OPS_URL } }\ndeadman: { url_env: DEADMAN_URL }\n";
+    let scenario = quiet()
+        .file("offpeak.yaml", &format!("{SETTINGS}{settings}"))
+        .file(
+            "jobs/later.yaml",
+            "cron: \"0 5 29 2 *\"\ntimezone: UTC\nprompt: { text: hi }\nnotify: ops\n",
+        )
+        .env("OPS_URL", "planted-7Zq9x");
+    let mut log = Log::start(&scenario, &["daemon"]);
+    let unusable = "nobody is told: the address in this variable cannot be used";
+    let entry = log.until(unusable);
+    assert_eq!(entry["variable"], "OPS_URL");
+    assert!(!entry.to_string().contains("planted"), "{entry}");
+    let unset = "nobody is told: this variable, which should hold the address, is not set";
+    assert_eq!(log.until(unset)["variable"], "DEADMAN_URL");
+    log.until("plan stands");
+    log.signal("TERM");
+    log.until("stopped");
+    assert_eq!(log.code(), 0);
+}

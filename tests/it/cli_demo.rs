@@ -38,9 +38,15 @@ fn a_night_of_faults_ends_with_every_slot_done() {
     for outcomes in slots.values() {
         let (last, before) = outcomes.split_last().unwrap();
         assert_eq!(last, "succeeded", "{slots:?}");
-        assert!(before.iter().all(|outcome| outcome == "yielded"), "{slots:?}");
+        assert!(
+            before.iter().all(|outcome| outcome == "yielded"),
+            "{slots:?}"
+        );
     }
-    let yields = slots.values().map(|outcomes| outcomes.len() - 1).sum::<usize>();
+    let yields = slots
+        .values()
+        .map(|outcomes| outcomes.len() - 1)
+        .sum::<usize>();
     assert!(yields >= 2, "the faults make the night yield: {slots:?}");
     let outputs = scenario.files("tmp");
     let written = outputs.iter().filter(|path| path.contains("/out/")).count();

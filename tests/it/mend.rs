@@ -108,10 +108,7 @@ fn mend_random_sets(seeds: std::ops::Range<u64>) -> (usize, usize) {
 #[test]
 fn random_schedules_pass_after_they_are_mended() {
     let (changes, stuck) = mend_random_sets(20_000..20_016);
-    assert!(
-        changes > 4 && stuck > 1,
-        "{changes} changes, {stuck} stuck"
-    );
+    assert!(changes > 4 && stuck > 1, "{changes} changes, {stuck} stuck");
 }
 
 #[test]

@@ -14,6 +14,7 @@ const RINGS: &[&[&str]] = &[
         "store",
         "clock",
         "dice",
+        "notify",
         "sim",
         "standin",
     ],
@@ -30,6 +31,8 @@ const INSIDE: &[(&str, &str)] = &[
     ("strip", "schedule"),
     ("strip", "lint"),
     ("standin", "anthropic"),
+    ("notify", "anthropic"),
+    ("notify", "workspace"),
     ("main", "cli"),
 ];
 

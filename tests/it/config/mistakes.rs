@@ -682,8 +682,41 @@ const WRONG_SETTINGS: &[(&str, &[&str])] = &[
     (
         "notify: { ops: { mail: x } }",
         &[
-            "1:18: bad-field: unknown field `mail`; known here: `webhook_env`",
-            "1:11: bad-field: the field `webhook_env` is missing; name the variable that holds the address: `webhook_env: OPS_WEBHOOK_URL`",
+            "1:18: bad-field: unknown field `mail`; known here: `webhook_env`, `command`, `format`, `on` and `timeout`",
+            "1:11: bad-field: the field `webhook_env` is missing; name the variable that holds the address: `webhook_env: OPS_WEBHOOK_URL`; or a program: `command: [PROGRAM]`",
+        ],
+    ),
+    (
+        "notify: { ops: { webhook_env: A, command: [b] } }",
+        &[
+            "1:34: bad-field: `command`: `webhook_env` and `command` exclude each other; keep one of them, or make two entries",
+        ],
+    ),
+    (
+        "notify: { ops: { command: [b], format: slack } }",
+        &[
+            "1:40: bad-field: `format`: `format` is for `webhook_env` only; remove it: a program always gets the JSON",
+        ],
+    ),
+    (
+        "notify: { ops: { webhook_env: A, format: teams, on: failed, timeout: 2d } }",
+        &[
+            "1:42: bad-field: `format`: `teams` is none of `json` and `slack`",
+            "1:53: bad-field: `on`: expected a list such as `[failed, recovered]`, found `failed`",
+            "1:70: bad-field: `timeout`: `2d` is outside 1s to 24h",
+        ],
+    ),
+    (
+        "notify: { ops: { webhook_env: A, on: [] }, me: { webhook_env: B, on: [falied] } }",
+        &[
+            "1:34: bad-field: `on`: expected at least one of `failed`, `held` and `recovered`, found an empty list",
+            "1:71: bad-field: `on`: `falied` is none of `failed`, `held` and `recovered`; did you mean `failed`?",
+        ],
+    ),
+    (
+        "deadman: { url_env: \"a b\" }",
+        &[
+            "1:21: bad-field: `url_env`: this is no name of an environment variable (letters, digits and `_`); write the variable's name, such as `DEADMAN_URL`, never the secret itself",
         ],
     ),
     (

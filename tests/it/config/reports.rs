@@ -210,6 +210,22 @@ fn a_secret_that_does_not_look_like_one_is_hidden_where_only_names_belong() {
             "notify: { ops: https://hooks.example/Planted }\n",
             "offpeak.yaml:1:16: literal-secret: `ops`: a webhook's address is a secret and must not stand in this file; put it in an environment variable: `{ webhook_env: OPS_WEBHOOK_URL }`",
         ),
+        (
+            "notify: { ops: { webhook_env: A, timeout: https://hooks.example/Planted } }\n",
+            "offpeak.yaml:1:43: bad-field: `timeout`: expected a duration such as `90s`, `15m` or `1h30m`, found `.............................`",
+        ),
+        (
+            "deadman: { url: https://watch.example/Planted }\n",
+            "offpeak.yaml:1:17: literal-secret: `url`: a webhook's address is a secret and must not stand in this file; put it in an environment variable: `{ url_env: DEADMAN_URL }`",
+        ),
+        (
+            "deadman: { url_env: https://watch.example/Planted }\n",
+            "offpeak.yaml:1:21: bad-field: `url_env`: this is no name of an environment variable (letters, digits and `_`); write the variable's name, such as `DEADMAN_URL`, never the secret itself",
+        ),
+        (
+            "deadman: https://watch.example/Planted\n",
+            "offpeak.yaml:1:10: bad-field: `deadman`: expected a map, found `.............................`",
+        ),
     ] {
         let reading = Folder::new(&[("offpeak.yaml", text), ("jobs/a.yaml", &job(""))]).read();
         let printed = everything(&reading);

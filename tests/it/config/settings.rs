@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use offpeak::config::{Auth, Config, DEFAULTS, KeySource, Options, load};
+use offpeak::config::{
+    Auth, Config, DEFAULTS, DeadmanConfig, KeySource, NotifyConfig, NotifyWay, Options,
+    WebhookFormat, load,
+};
+use offpeak::engine::alert::Change;
 use offpeak::job::{GroupId, KeyId};
 use offpeak::schedule::defer::OnExhausted;
 use offpeak::schedule::{DeferRule, PeakWindow};
@@ -105,7 +109,7 @@ fn without_settings_the_built_in_rules_and_policies_hold() {
         (config.store.path, config.store.keep),
         (folder.path().join(".offpeak"), seconds(400 * 86_400))
     );
-    assert!(config.notify.is_empty());
+    assert!(config.notify.is_empty() && config.deadman.is_none());
 }
 
 #[test]
@@ -123,7 +127,8 @@ breaker: { cooldown: 2m }
 retry:
 defer: { pickup: { other: ["30 5 * * *", "30 6 * * *"] } }
 store: { path: state }
-notify: { ops: { webhook_env: OPS_WEBHOOK_URL } }
+notify: { ops: { webhook_env: OPS_WEBHOOK_URL, format: slack, on: [failed], timeout: 5s }, me: { command: [tell, me] } }
+deadman: { url_env: DEADMAN_URL }
 daemon: { grace: 5s }
 "#;
 
@@ -184,7 +189,8 @@ fn variables_of_keys_and_webhooks_are_the_secret_ones() {
     assert_eq!(config.secret_variables(), ["ANTHROPIC_API_KEY"]);
     // A key in a file has no variable, and a variable of two keys is named once.
     let settings = "keys: { main: { file: secrets/key }, a: { env: B, group: main }, c: { env: B } }\n\
-                    notify: { ops: { webhook_env: A_URL } }\n";
+                    notify: { ops: { webhook_env: A_URL }, me: { command: [tell] } }\n\
+                    deadman: { url_env: D_URL }\n";
     let folder = Folder::new(&[
         ("offpeak.yaml", settings),
         ("secrets/key", "sk"),
@@ -192,7 +198,7 @@ fn variables_of_keys_and_webhooks_are_the_secret_ones() {
     ]);
     let reading = folder.read();
     assert_eq!(reading.mistakes, []);
-    assert_eq!(reading.config.secret_variables(), ["A_URL", "B"]);
+    assert_eq!(reading.config.secret_variables(), ["A_URL", "B", "D_URL"]);
 }
 
 #[test]
@@ -227,7 +233,28 @@ fn settings_change_policies_and_leave_the_rest() {
             .cooldown,
         seconds(120)
     );
-    assert_eq!(config.notify["ops"].webhook_env, "OPS_WEBHOOK_URL");
+    let ops = NotifyConfig {
+        way: NotifyWay::Webhook {
+            address_env: "OPS_WEBHOOK_URL".to_owned(),
+            format: WebhookFormat::Slack,
+        },
+        on: [Change::Failed].into(),
+        timeout: seconds(5),
+    };
+    let me = NotifyConfig {
+        way: NotifyWay::Command(vec!["tell".to_owned(), "me".to_owned()]),
+        on: Change::ALL.into(),
+        timeout: seconds(10),
+    };
+    assert_eq!(
+        config.notify,
+        [("me".to_owned(), me), ("ops".to_owned(), ops)].into()
+    );
+    let deadman = DeadmanConfig {
+        url_env: "DEADMAN_URL".to_owned(),
+        timeout: seconds(10),
+    };
+    assert_eq!(config.deadman, Some(deadman));
     assert_eq!(
         (config.plan.grace, config.store.path),
         (seconds(5), folder.path().join("state"))

@@ -138,6 +138,18 @@ const SETTINGS: &[(&str, Seen)] = &[
     ("store: .offpeak", Both),
     ("notify: { ops: { url: 'https://example.com' } }", Both),
     ("notify: { ops: https://example.com }", Both),
+    ("notify: { ops: { webhook_env: A, command: [b] } }", Both),
+    ("notify: { ops: { command: [b], format: json } }", Both),
+    ("notify: { ops: { command: [] } }", Both),
+    ("notify: { ops: { command: b } }", Both),
+    ("notify: { ops: { webhook_env: A, on: [] } }", Both),
+    ("notify: { ops: { webhook_env: A, on: [paused] } }", Both),
+    ("notify: { ops: { webhook_env: A, on: failed } }", Both),
+    ("notify: { ops: { webhook_env: A, timeout: 0s } }", Both),
+    ("notify: { ops: { format: json } }", Both),
+    ("deadman: https://example.com", Both),
+    ("deadman: { url: 'https://example.com' }", Both),
+    ("deadman: { url_env: 'https://example.com' }", Both),
 ];
 
 #[test]
@@ -175,7 +187,8 @@ fn a_job_without_a_zone_is_right_beside_settings_that_name_one() {
 
 #[test]
 fn an_empty_section_changes_nothing_for_both() {
-    let sections = "keys upstream rules retry budget breaker defer defaults store daemon notify";
+    let sections =
+        "keys upstream rules retry budget breaker defer defaults store daemon notify deadman";
     let settings = sections.split(' ').map(|name| (Kind::Settings, name, ""));
     let base = "cron: '0 5 * * *'\nprompt: { text: hello }\ntimezone: Asia/Tokyo\nkey: main\n";
     let job = ["inputs", "check", "retry", "defer", "request", "accept"];

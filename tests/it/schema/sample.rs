@@ -44,7 +44,8 @@ accept: { key-gap: staging key }
 /// Settings that say everything that the built-in ones leave out; the first wait may be as long as any.
 const SETTINGS: &str = r#"
 keys: { main: { env: A, group: main } }
-notify: { ops: { webhook_env: OPS_WEBHOOK_URL } }
+notify: { ops: { webhook_env: OPS_WEBHOOK_URL, format: json, on: [failed], timeout: 10s } }
+deadman: { url_env: DEADMAN_URL, timeout: 10s }
 rules: { peaks: { days: mon-fri }, severity: { key-gap: warn } }
 retry: { base_delay: 0s, max_delay: 1h }
 breaker: { cooldown: 1s, stale_after: 7d }
