@@ -242,7 +242,10 @@ fn key(cx: &mut Context<'_>, field: Field<'_>, folder: &Path) -> Option<(KeyConf
         .unwrap_or_else(|| field.name.to_owned());
     fields.close(cx);
     let (source, place) = match (env, file) {
-        (Some(env), None) => (KeySource::Env(variable(cx, env, "ANTHROPIC_API_KEY")?), env.place()),
+        (Some(env), None) => (
+            KeySource::Env(variable(cx, env, "ANTHROPIC_API_KEY")?),
+            env.place(),
+        ),
         (None, Some(file)) => {
             let path = plain(&folder.join(typed::text(cx, file)?));
             (KeySource::File(path), file.place())

@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use super::ports::Finish;
 use crate::guard::{Guard, Hold};
 use crate::job::{GroupId, JobId};
-use crate::outcome::{Outcome, RunId, SkipReason};
+use crate::outcome::{FailReason, Outcome, RunId, SkipReason};
 use crate::slot::Slot;
 
 /// While a group is held, how often at least its row is looked at: another process may lift the hold.
@@ -90,7 +90,8 @@ impl Ending {
                 SkipReason::Overlap
                 | SkipReason::Disabled
                 | SkipReason::Missed
-                | SkipReason::Merged,
+                | SkipReason::Merged
+                | SkipReason::Paused,
             ) => false,
         }
     }
@@ -147,11 +148,15 @@ impl Standing {
     pub const fn after(outcome: &Outcome, later: Option<DateTime<Utc>>) -> Option<Self> {
         match (outcome, later) {
             (Outcome::Succeeded, _) => Some(Self::Fine),
+            // Whoever dropped work knows of it.
+            (
+                Outcome::Failed(FailReason::Dropped) | Outcome::Yielded(_) | Outcome::Skipped(_),
+                _,
+            )
+            | (Outcome::Incomplete(_) | Outcome::Exhausted | Outcome::Failed(_), Some(_)) => None,
             (Outcome::Incomplete(_) | Outcome::Exhausted | Outcome::Failed(_), None) => {
                 Some(Self::Failing)
             }
-            (Outcome::Incomplete(_) | Outcome::Exhausted | Outcome::Failed(_), Some(_))
-            | (Outcome::Yielded(_) | Outcome::Skipped(_), _) => None,
         }
     }
 

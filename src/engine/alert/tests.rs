@@ -8,6 +8,7 @@ fn at(seconds: i64) -> DateTime<Utc> {
 
 const FATAL: Outcome = Outcome::Failed(FailReason::Fatal);
 const CUT: Outcome = Outcome::Incomplete(IncompleteReason::Truncated);
+const DROPPED: Outcome = Outcome::Failed(FailReason::Dropped);
 const BUDGET: Outcome = Outcome::Yielded(YieldReason::Budget);
 const EMPTY: Outcome = Outcome::Skipped(SkipReason::EmptyInput);
 const MERGED: Outcome = Outcome::Skipped(SkipReason::Merged);
@@ -24,6 +25,7 @@ fn a_job_stands_as_its_last_work_that_ended() {
         (BUDGET, later, None),
         (EMPTY, None, None),
         (MERGED, None, None),
+        (DROPPED, None, None),
     ];
     for (outcome, later, standing) in table {
         assert_eq!(
