@@ -22,53 +22,30 @@ use super::typed;
 #[must_use]
 pub fn masked(source: &Arc<Source>, tree: &Node) -> Option<Arc<Source>> {
     let mut spans = Vec::new();
-    for section in entries(tree)
+    for section in tree
+        .entries()
         .iter()
         .filter(|entry| is_named(entry, "keys") || is_named(entry, "notify"))
     {
-        for item in entries(&section.value) {
-            match &item.value.value {
-                Value::Map(fields) => spans.extend(
-                    fields
-                        .iter()
-                        .filter(|field| !is_harmless(field))
-                        .filter_map(hidden),
-                ),
-                Value::Null
-                | Value::Bool(_)
-                | Value::Int(_)
-                | Value::Float(_)
-                | Value::Text(_)
-                | Value::List(_) => {
-                    spans.extend(hidden(item));
-                }
-            }
+        for item in section.value.entries() {
+            hide_fields(item, &mut spans);
         }
     }
-    for section in entries(tree)
+    for section in tree
+        .entries()
         .iter()
         .filter(|entry| is_named(entry, "deadman"))
     {
-        match &section.value.value {
-            Value::Map(fields) => spans.extend(
-                fields
-                    .iter()
-                    .filter(|field| !is_harmless(field))
-                    .filter_map(hidden),
-            ),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Int(_)
-            | Value::Float(_)
-            | Value::Text(_)
-            | Value::List(_) => spans.extend(hidden(section)),
-        }
+        hide_fields(section, &mut spans);
     }
-    for section in entries(tree)
+    for section in tree
+        .entries()
         .iter()
         .filter(|entry| is_named(entry, "upstream"))
     {
-        let url = entries(&section.value)
+        let url = section
+            .value
+            .entries()
             .iter()
             .filter(|entry| is_named(entry, "base_url"));
         // A password may stand before the `@`; a right address has none.
@@ -80,15 +57,21 @@ pub fn masked(source: &Arc<Source>, tree: &Node) -> Option<Arc<Source>> {
     (!spans.is_empty()).then(|| source.masked(spans))
 }
 
-fn entries(node: &Node) -> &[Entry] {
-    match &node.value {
-        Value::Map(entries) => entries,
+/// Hides what may be a secret among the fields of an entry; of one that is no map, all.
+fn hide_fields(entry: &Entry, spans: &mut Vec<Range<usize>>) {
+    match &entry.value.value {
+        Value::Map(fields) => spans.extend(
+            fields
+                .iter()
+                .filter(|field| !is_harmless(field))
+                .filter_map(hidden),
+        ),
         Value::Null
         | Value::Bool(_)
         | Value::Int(_)
         | Value::Float(_)
         | Value::Text(_)
-        | Value::List(_) => &[],
+        | Value::List(_) => spans.extend(hidden(entry)),
     }
 }
 

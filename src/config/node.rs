@@ -63,6 +63,19 @@ pub struct Entry {
 }
 
 impl Node {
+    /// The entries of a map; none of anything else.
+    pub fn entries(&self) -> &[Entry] {
+        match &self.value {
+            Value::Map(entries) => entries,
+            Value::Null
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::List(_) => &[],
+        }
+    }
+
     /// The value's kind in words, for messages.
     #[must_use]
     pub fn kind(&self) -> &'static str {

@@ -5,6 +5,7 @@ mod sentences;
 
 use std::collections::HashSet;
 
+use super::advice::about;
 use super::board::{Board, Group};
 use super::breaker::{self, Densest};
 use super::ranked::Found;
@@ -146,23 +147,9 @@ impl Teller<'_, '_> {
 
     /// A finding about one line of a subject.
     fn about(&self, rule: Rule, subject: usize, line: usize, message: String) -> Finding {
-        let subject = &self.board.subjects[subject];
         Finding {
-            rule,
-            severity: rule.severity(),
-            job: subject.job.clone(),
-            group: subject.group.clone(),
             cron: Some(self.group.lines[line].cron),
-            at: None,
-            other: None,
-            also: Vec::new(),
-            gap: None,
-            per_year: None,
-            message,
-            suggestion: None,
-            help: None,
-            accepted: None,
-            accepts: None,
+            ..about(rule, &self.board.subjects[subject], message)
         }
     }
 

@@ -133,7 +133,7 @@ impl<'t> Tree<'t> {
 impl<'t> Walk<'t> {
     fn field(mut self, name: &str) -> Option<Self> {
         let at = position(self.node, name)?;
-        let entry = &entries(self.node)[at];
+        let entry = &self.node.entries()[at];
         self.through = self.through.or(entry.key.alias.as_ref());
         Some(self.to(Step::Entry(at), &entry.value))
     }
@@ -146,7 +146,7 @@ impl<'t> Walk<'t> {
     /// To the job of a name in a list of jobs.
     fn job(self, id: &str) -> Option<Self> {
         let is_named = |item: &Node| {
-            let id_of = position(item, "id").map(|at| &entries(item)[at].value.value);
+            let id_of = position(item, "id").map(|at| &item.entries()[at].value.value);
             matches!(id_of, Some(Value::Text(text)) if text == id)
         };
         let at = items(self.node).iter().position(is_named)?;
@@ -234,19 +234,7 @@ fn collect<'t>(node: &'t Node, names: Names, found: &mut Vec<Aliased<'t>>) {
 
 fn position(node: &Node, name: &str) -> Option<usize> {
     let is_named = |entry: &Entry| Field::of(entry).is_some_and(|field| field.name == name);
-    entries(node).iter().position(is_named)
-}
-
-fn entries(node: &Node) -> &[Entry] {
-    match &node.value {
-        Value::Map(entries) => entries,
-        Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::Text(_)
-        | Value::List(_) => &[],
-    }
+    node.entries().iter().position(is_named)
 }
 
 fn items(node: &Node) -> &[Node] {
