@@ -58,6 +58,20 @@ fn payloads(bencher: Bencher<'_, '_>) {
     });
 }
 
+/// From the first chunk of a reply to its first event, with the answer begun: the goal is a millisecond.
+#[divan::bench]
+fn first_event() -> bool {
+    let start =
+        b"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\
+        \"model\":\"claude-sonnet-5-5\",\"usage\":{\"input_tokens\":25,\"output_tokens\":1}}}\n\n";
+    let mut stream = EventStream::new(1 << 20);
+    let mut gathering = Gathering::new();
+    stream
+        .feed(divan::black_box(start), |data| gathering.take(data))
+        .expect("no event is over the limit");
+    gathering.usage().is_some()
+}
+
 #[divan::bench(sample_count = 20)]
 fn answer(bencher: Bencher<'_, '_>) {
     let bytes = stream();

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::engine::ports::{Clock, Pending};
 
@@ -42,6 +43,18 @@ impl Clock for SystemClock {
     fn sleep(&self, span: Duration) -> Pending<'_, ()> {
         Box::pin(pass(span))
     }
+}
+
+/// Microseconds of the system's monotonic clock since an instant that all programs of this boot share.
+///
+/// For whoever compares our instants with its own, as systemd does; spans of ours are [`Clock::elapsed`].
+#[must_use]
+pub fn monotonic_micros() -> u64 {
+    let at = clock_gettime(ClockId::Monotonic);
+    // The kernel counts from the boot, so neither part is ever negative.
+    let seconds = u64::try_from(at.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(at.tv_nsec).unwrap_or(0);
+    seconds * 1_000_000 + nanos / 1_000
 }
 
 /// Time-lapse: virtual time that runs at a settable multiple of the real one.
@@ -214,6 +227,16 @@ mod tests {
         let before = clock.elapsed();
         clock.sleep(Duration::from_mins(10)).await;
         assert!(clock.elapsed().saturating_sub(before) >= Duration::from_mins(10));
+    }
+
+    #[test]
+    fn shared_monotonic_clock_moves_as_the_spans_do() {
+        let first = monotonic_micros();
+        let clock = SystemClock::new();
+        while clock.elapsed() < Duration::from_millis(2) {
+            std::hint::spin_loop();
+        }
+        assert!(monotonic_micros() >= first + 2_000);
     }
 
     #[test]

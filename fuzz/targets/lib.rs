@@ -1,4 +1,6 @@
-//! What every target does with bytes: reads them as a configuration, proves it, draws what was found.
+//! What the targets do with bytes: here as a configuration, which is read, proved and drawn; [`upstream`] has the rest.
+
+pub mod upstream;
 
 use std::cell::OnceCell;
 use std::path::Path;

@@ -34,7 +34,8 @@ pub struct ClientSettings {
     pub keys: BTreeMap<KeyId, SecretString>,
     /// To a connection, TLS included; measured in real time.
     pub connect: Duration,
-    /// From the start of an attempt to the first byte of the reply's body.
+    /// From the start of an attempt to the first byte of the reply's body; an answer in one piece may take the whole
+    /// attempt.
     pub first_byte: Duration,
     /// Between two bytes; any byte counts, pings and comments too.
     pub idle: Duration,
@@ -177,7 +178,11 @@ impl Client {
             .prepare(request)
             .map_err(|reason| SendFailure::new(FailureKind::Unsendable, reason.to_string()))?;
         let limits = Limits {
-            first_byte: self.settings.first_byte,
+            first_byte: match request.delivery {
+                Delivery::Stream => self.settings.first_byte,
+                // An answer in one piece begins when the model has ended: a limit meant for a queue would kill it.
+                Delivery::Whole => request.timeout,
+            },
             idle: self.settings.idle,
             whole: request.timeout,
         };

@@ -1,9 +1,11 @@
 //! One attempt under way: opens the reply, reads its body, holds the timeouts.
 
 use std::error::Error;
+use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::select;
 use reqwest::Response;
 use secrecy::SecretString;
 
@@ -13,9 +15,13 @@ use crate::job::Delivery;
 
 use super::failure::{Head, MAX_ERROR_BYTES, Media};
 use super::message::{Broken, Gathering};
+use super::redact::redacted;
 use super::stream::EventStream;
 use super::timing::{Limits, TimedOut, Timing};
 use super::wire::Message;
+
+/// The body of an error comes with its head; one that dribbles would hold the slot open for nothing.
+const REFUSAL_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What an attempt waits for.
 #[derive(Debug, Clone, Copy)]
@@ -83,6 +89,7 @@ impl<'a> Exchange<'a> {
             response.status().as_u16(),
             response.headers(),
             self.clock.now(),
+            self.secret,
         );
         let answer = match head.status {
             200..=299 if self.comes_as_stream(&head) => {
@@ -94,7 +101,7 @@ impl<'a> Exchange<'a> {
         };
         match answer {
             Ok(answer) => Ok(Reply {
-                answer,
+                answer: redacted(answer, self.secret),
                 status: head.status,
                 request_id: head.request_id(),
                 first_byte: self.first_byte,
@@ -173,7 +180,7 @@ impl<'a> Exchange<'a> {
             false
         })
         .await?;
-        match serde_json::from_slice::<Message>(&body) {
+        match Message::read(&body) {
             Ok(message) => message
                 .into_answer()
                 .ok_or_else(|| head.not_a_message(&body, self.secret)),
@@ -187,12 +194,17 @@ impl<'a> Exchange<'a> {
     /// Reads an error body as far as it comes: the status is known, so a break or a timeout here is no news.
     async fn read_refusal(&mut self, head: &Head, response: &mut Response) -> SendFailure {
         let mut body = Vec::new();
-        while body.len() < MAX_ERROR_BYTES {
-            match self.chunk(response).await {
-                Ok(Some(bytes)) => body.extend_from_slice(&bytes),
-                Ok(None) | Err(_) => break,
+        let clock = self.clock;
+        let reading = async {
+            while body.len() < MAX_ERROR_BYTES {
+                match self.chunk(response).await {
+                    Ok(Some(bytes)) => body.extend_from_slice(&bytes),
+                    Ok(None) | Err(_) => break,
+                }
             }
-        }
+        };
+        // Boxed by the clock and pinned here: whichever ends first, what has come is kept.
+        select(pin!(reading), clock.sleep(REFUSAL_PATIENCE)).await;
         head.refused(&body, self.secret)
     }
 
@@ -217,7 +229,11 @@ impl<'a> Exchange<'a> {
             };
             total = total.saturating_add(bytes.len());
             if total > self.expect.max_bytes {
-                let message = format!("the reply is over {} bytes", self.expect.max_bytes);
+                let message = format!(
+                    "the reply is over {} bytes, the limit of `upstream.max_answer_bytes`; it may be billed; \
+                     raise the limit or ask for less",
+                    self.expect.max_bytes
+                );
                 return Err(head.failure(FailureKind::TooLarge, message));
             }
             if take(&bytes) {

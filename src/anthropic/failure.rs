@@ -14,10 +14,10 @@ use serde_json::Value;
 use crate::answer::{FailureKind, Hint, SendFailure, ShouldRetry};
 use crate::guard::hint;
 
-use super::key::redact;
+use super::redact::redact;
 
 /// No more of an error body is read.
-pub(super) const MAX_ERROR_BYTES: usize = 64 * 1024;
+pub const MAX_ERROR_BYTES: usize = 64 * 1024;
 
 /// The longest excerpt, in characters.
 const MAX_EXCERPT: usize = 200;
@@ -27,7 +27,7 @@ const MAX_WORD: usize = 100;
 
 /// What status and headers say.
 #[derive(Debug)]
-pub(super) struct Head {
+pub struct Head {
     /// The status.
     pub status: u16,
     /// What kind of body follows.
@@ -40,7 +40,7 @@ pub(super) struct Head {
 
 /// What kind of body follows, by `content-type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Media {
+pub enum Media {
     /// `text/event-stream`.
     EventStream,
     /// The header is missing.
@@ -51,7 +51,13 @@ pub(super) enum Media {
 
 impl Head {
     /// Reads the headers that arrived at this instant; any of them may be missing or malformed.
-    pub fn read(status: u16, headers: &HeaderMap, now: DateTime<Utc>) -> Self {
+    #[must_use]
+    pub fn read(
+        status: u16,
+        headers: &HeaderMap,
+        now: DateTime<Utc>,
+        secret: &SecretString,
+    ) -> Self {
         let text = |name: &str| {
             headers
                 .get(name)
@@ -69,7 +75,7 @@ impl Head {
             },
             request_id: text("request-id")
                 .filter(|id| !id.is_empty())
-                .map(|id| tidy(id, MAX_WORD)),
+                .map(|id| tidy(&redact(id, secret), MAX_WORD)),
             hint: hint::read(text("retry-after-ms"), text("retry-after"), now),
             should_retry: match text("x-should-retry") {
                 Some(word) if word.eq_ignore_ascii_case("true") => Some(ShouldRetry::Yes),
@@ -81,11 +87,13 @@ impl Head {
     }
 
     /// The `request-id`.
+    #[must_use]
     pub fn request_id(&self) -> Option<String> {
         self.request_id.clone()
     }
 
     /// A failure of this kind with what the headers say.
+    #[must_use]
     pub fn failure(&self, kind: FailureKind, message: impl Into<String>) -> SendFailure {
         SendFailure {
             status: Some(self.status),
@@ -97,6 +105,7 @@ impl Head {
     }
 
     /// A redirect: followed, it would carry the key along.
+    #[must_use]
     pub fn redirect(&self, secret: &SecretString) -> SendFailure {
         let to = self
             .location
@@ -111,16 +120,19 @@ impl Head {
     }
 
     /// A status that is no success, with the first [`MAX_ERROR_BYTES`] of its body.
+    #[must_use]
     pub fn refused(&self, body: &[u8], secret: &SecretString) -> SendFailure {
         self.with_body(FailureKind::Status, body, secret)
     }
 
     /// A success with a body that is no Message.
+    #[must_use]
     pub fn not_a_message(&self, body: &[u8], secret: &SecretString) -> SendFailure {
         self.with_body(FailureKind::NotAMessage, body, secret)
     }
 
     /// An `error` event inside a stream.
+    #[must_use]
     pub fn stream_error(&self, data: &Value, secret: &SecretString) -> SendFailure {
         let failure = self.failure(
             FailureKind::StreamError,
@@ -208,7 +220,7 @@ fn without_markup(html: &str) -> String {
     text
 }
 
-/// Joins the words with single blanks, drops what cannot be seen, and cuts at so many characters.
+/// Joins the words with single blanks and cuts at so many characters.
 fn tidy(text: &str, max_chars: usize) -> String {
     let mut line = String::new();
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
@@ -216,7 +228,7 @@ fn tidy(text: &str, max_chars: usize) -> String {
         if !line.is_empty() {
             line.push(' ');
         }
-        line.extend(word.chars().filter(|&c| !is_invisible(c)));
+        line.push_str(word);
         if line.len() > max_chars * 4 {
             break;
         }
@@ -230,11 +242,6 @@ fn tidy(text: &str, max_chars: usize) -> String {
         line.push('…');
     }
     line
-}
-
-/// Marks that turn or hide text in a terminal.
-const fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! deltas of unknown types are passed over.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -12,9 +13,11 @@ use serde_json::Value;
 
 use crate::answer::{Answer, StopReason, Usage};
 
-use super::wire::{Counters, Message, word};
+use super::wire::{Counters, Message, boxed_counters, is_object, word};
 
 const NO_START: &str = "the stream ended before `message_start`";
+
+const BEGUN_TWICE: &str = "a message began inside another";
 
 const BAD_JSON: &str = "an event of the stream holds invalid JSON";
 
@@ -25,7 +28,7 @@ pub struct Gathering {
     id: String,
     model: String,
     /// The text blocks by their index in the message.
-    blocks: Vec<(u64, String)>,
+    blocks: BTreeMap<u64, String>,
     counters: Counters,
     stop_reason: Option<String>,
 }
@@ -65,6 +68,7 @@ struct Event<'a> {
     content_block: Option<Delta<'a>>,
     // Boxed, because almost every event is a delta and has neither.
     message: Option<Box<Message>>,
+    #[serde(deserialize_with = "boxed_counters")]
     usage: Option<Box<Counters>>,
     error: Option<IgnoredAny>,
 }
@@ -107,10 +111,12 @@ impl Gathering {
             self.stage = Stage::Broken(Broken::Cut(BAD_JSON));
             return;
         };
-        match serde_json::from_str::<Event<'_>>(data) {
-            Ok(event) => self.apply(event, data),
-            Err(_) if is_foreign(data) => {}
-            Err(_) => self.stage = Stage::Broken(Broken::Cut(BAD_JSON)),
+        if is_object(data.as_bytes())
+            && let Ok(event) = serde_json::from_str::<Event<'_>>(data)
+        {
+            self.apply(event, data);
+        } else if !is_foreign(data) {
+            self.stage = Stage::Broken(Broken::Cut(BAD_JSON));
         }
     }
 
@@ -177,7 +183,13 @@ impl Gathering {
         self.stage = Stage::Broken(Broken::Error(error));
     }
 
+    /// Begins a message; a second one after text is a gateway that asked again, and its text would be joined to the
+    /// first.
     fn begin(&mut self, message: Message) {
+        if !self.blocks.is_empty() || self.stop_reason.is_some() {
+            self.stage = Stage::Broken(Broken::Cut(BEGUN_TWICE));
+            return;
+        }
         self.stage = Stage::Begun;
         self.id = message.id.unwrap_or_default();
         self.model = message.model.unwrap_or_default();
@@ -186,19 +198,13 @@ impl Gathering {
     }
 
     fn add_text(&mut self, index: u64, text: &str) {
-        // The current block is almost always the last one.
-        if let Some((_, block)) = self.blocks.iter_mut().rev().find(|(at, _)| *at == index) {
-            block.push_str(text);
-        } else {
-            self.blocks.push((index, text.to_owned()));
-        }
+        self.blocks.entry(index).or_default().push_str(text);
     }
 }
 
 /// Joins the blocks in the order of the message; a single block is moved, not copied.
-fn join(mut blocks: Vec<(u64, String)>) -> String {
-    blocks.sort_by_key(|(index, _)| *index);
-    let mut texts = blocks.into_iter().map(|(_, text)| text);
+fn join(blocks: BTreeMap<u64, String>) -> String {
+    let mut texts = blocks.into_values();
     let mut all = texts.next().unwrap_or_default();
     texts.for_each(|text| all.push_str(&text));
     all
@@ -206,8 +212,12 @@ fn join(mut blocks: Vec<(u64, String)>) -> String {
 
 /// Whether data that does not fit our types is valid JSON of a kind that we need not understand.
 fn is_foreign(data: &str) -> bool {
-    let Ok(outline) = serde_json::from_str::<Outline>(data) else {
+    if !is_object(data.as_bytes()) {
         return serde_json::from_str::<IgnoredAny>(data).is_ok();
+    }
+    // An object without an outline is broken, or says one thing twice: its text must not go missing unseen.
+    let Ok(outline) = serde_json::from_str::<Outline>(data) else {
+        return false;
     };
     match outline.kind.as_deref() {
         Some("content_block_delta") => outline.delta["type"] != "text_delta",

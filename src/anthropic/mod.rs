@@ -6,15 +6,16 @@
 //! clock that it is given, so that a night can pass in seconds.
 
 pub mod client;
+pub mod failure;
 pub mod key;
 pub mod message;
 pub mod models;
+mod redact;
 pub mod stream;
 pub mod target;
 pub mod wire;
 
 mod exchange;
-mod failure;
 mod timing;
 mod transport;
 

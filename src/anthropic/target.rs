@@ -14,11 +14,9 @@ pub enum Auth {
 /// Why a text is no base URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// It does not parse, or names no host.
-    #[error("base_url `{found}` is no URL: {problem}; write it like `https://api.anthropic.com`")]
+    /// It does not parse, or names no host. The text itself stays unsaid: a password or a token may be in it.
+    #[error("base_url is no URL: {problem}; write it like `https://api.anthropic.com`")]
     Malformed {
-        /// As written.
-        found: String,
         /// What the parser says.
         problem: String,
     },
@@ -46,7 +44,9 @@ pub enum TargetError {
 /// What in the base URL cannot be used.
 pub(super) fn messages_url(base_url: &str) -> Result<Url, TargetError> {
     let base_url = base_url.trim();
-    let mut url = Url::parse(base_url).map_err(|error| malformed(base_url, &error.to_string()))?;
+    let mut url = Url::parse(base_url).map_err(|error| TargetError::Malformed {
+        problem: error.to_string(),
+    })?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(TargetError::Scheme {
             scheme: url.scheme().to_owned(),
@@ -61,19 +61,6 @@ pub(super) fn messages_url(base_url: &str) -> Result<Url, TargetError> {
     let path = format!("{}/v1/messages", url.path().trim_end_matches('/'));
     url.set_path(&path);
     Ok(url)
-}
-
-/// A text that does not parse may hold a password all the same, so only one without an `@` is repeated.
-fn malformed(base_url: &str, problem: &str) -> TargetError {
-    let found = if base_url.contains('@') {
-        "…"
-    } else {
-        base_url
-    };
-    TargetError::Malformed {
-        found: found.to_owned(),
-        problem: problem.to_owned(),
-    }
 }
 
 /// Whether the address is this machine itself, which no proxy could reach.
@@ -122,7 +109,10 @@ mod tests {
             ("ftp://host", "scheme `ftp`"),
             ("https://me:hunter2@host", "user name or password"),
             ("https://me:hunter2@ho st", "is no URL"),
-            ("https://host/?key=1", "query"),
+            // Cause: a text that does not parse was repeated unless it had an `@`.
+            ("https://me:hunter2", "is no URL"),
+            ("https://ho st/?key=hunter2", "is no URL"),
+            ("https://host/?key=hunter2", "query"),
             ("https://host/#x", "fragment"),
         ];
         for (base, expected) in cases {

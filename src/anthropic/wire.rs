@@ -4,6 +4,7 @@
 //! fields are ignored, and a counter or word of an unexpected type counts as
 //! missing instead of spoiling an answer.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
@@ -54,7 +55,8 @@ pub enum BodyError {
 
 /// The JSON body of a request, with its fields in the order of the documentation.
 ///
-/// A field of `extra` that the request itself has a place for is left out: `config` refuses it with a place in the file.
+/// A field of `extra` that the request itself has a place for is left out: `config` refuses it with a place in the
+/// file.
 ///
 /// # Errors
 /// [`BodyError::Extra`] and [`BodyError::WholeTooLong`].
@@ -143,11 +145,30 @@ pub struct Message {
     #[serde(default, deserialize_with = "word")]
     pub stop_reason: Option<String>,
     /// The counters.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "counters")]
     pub usage: Option<Counters>,
 }
 
 impl Message {
+    /// Reads a body: only a JSON object in UTF-8 can be a Message.
+    ///
+    /// # Errors
+    /// What is no JSON; an `is_eof` error is a body that was cut, or garbled from there on.
+    pub fn read(body: &[u8]) -> serde_json::Result<Self> {
+        // `serde` alone does not look at the bytes of fields that nobody reads.
+        let valid = body.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        if is_object(body) {
+            let message = serde_json::from_str(valid)?;
+            return Ok(if valid.len() == body.len() {
+                message
+            } else {
+                Self::default()
+            });
+        }
+        serde_json::from_str::<IgnoredAny>(valid)?;
+        Ok(Self::default())
+    }
+
     /// The answer, if the body is a Message.
     ///
     /// A missing `stop_reason` becomes the unknown reason `null`, which no one takes for complete.
@@ -189,8 +210,8 @@ pub struct Counters {
     #[serde(default, deserialize_with = "count")]
     pub output_tokens: Option<u64>,
     /// The writes by lifetime.
-    #[serde(default)]
-    pub cache_creation: Option<CacheCreation>,
+    #[serde(default, deserialize_with = "split")]
+    pub cache_creation: CacheCreation,
 }
 
 /// The cache writes by lifetime.
@@ -215,7 +236,13 @@ impl Counters {
             .cache_read_input_tokens
             .or(self.cache_read_input_tokens);
         self.output_tokens = later.output_tokens.or(self.output_tokens);
-        self.cache_creation = later.cache_creation.or(self.cache_creation);
+        let (mine, later) = (&mut self.cache_creation, later.cache_creation);
+        mine.ephemeral_5m_input_tokens = later
+            .ephemeral_5m_input_tokens
+            .or(mine.ephemeral_5m_input_tokens);
+        mine.ephemeral_1h_input_tokens = later
+            .ephemeral_1h_input_tokens
+            .or(mine.ephemeral_1h_input_tokens);
     }
 
     /// The usage, if input and output are known.
@@ -223,7 +250,7 @@ impl Counters {
     /// The cache counters may be missing and are zero then. Writes without a split count as the default lifetime.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
-        let split = self.cache_creation.unwrap_or_default();
+        let split = self.cache_creation;
         let short = split.ephemeral_5m_input_tokens.unwrap_or(0);
         let long = split.ephemeral_1h_input_tokens.unwrap_or(0);
         let writes = self
@@ -240,12 +267,42 @@ impl Counters {
     }
 }
 
+/// Whether JSON is an object, by its first character; `serde` alone would read a list into the fields of a struct.
+pub(super) fn is_object(json: &[u8]) -> bool {
+    json.trim_ascii_start().first() == Some(&b'{')
+}
+
 /// A string; any other type counts as missing.
 pub(super) fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) => Some(text),
         _ => None,
     })
+}
+
+/// Counters; anything that is no object of them counts as missing.
+fn counters<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Counters>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(object(value).and_then(|object| serde_json::from_value(object).ok()))
+}
+
+/// The same in a box, for events that almost never have any.
+pub(super) fn boxed_counters<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Box<Counters>>, D::Error> {
+    Ok(counters(deserializer)?.map(Box::new))
+}
+
+/// Writes by lifetime; anything that is no object of them counts as missing.
+fn split<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CacheCreation, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let split = object(value).and_then(|object| serde_json::from_value(object).ok());
+    Ok(split.unwrap_or_default())
+}
+
+/// An object as it is: `serde` alone would read a list into the fields of a struct, one by one.
+fn object(value: Value) -> Option<Value> {
+    value.is_object().then_some(value)
 }
 
 /// A whole number from zero up; anything else counts as missing.

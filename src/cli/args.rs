@@ -129,7 +129,8 @@ pub struct Validate {
     /// Job files or folders, from the working folder; `jobs` if not given.
     #[arg(value_name = "JOBS")]
     pub jobs: Vec<PathBuf>,
-    /// The first instant of the proof, such as `2026-12-01` (midnight UTC) or `2026-12-01T00:00:00+09:00`; now if not given.
+    /// The first instant of the proof, such as `2026-12-01` (midnight UTC) or `2026-12-01T00:00:00+09:00`; now if not
+    /// given.
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     pub from: Option<DateTime<Utc>>,
     /// Exit with 1 for warnings too.
@@ -152,7 +153,8 @@ pub struct Plan {
     /// Job files or folders, from the working folder; `jobs` if not given.
     #[arg(value_name = "JOBS")]
     pub jobs: Vec<PathBuf>,
-    /// An instant of the first day, such as `2026-12-01` (midnight UTC) or `2026-12-01T00:00:00+09:00`; now if not given.
+    /// An instant of the first day, such as `2026-12-01` (midnight UTC) or `2026-12-01T00:00:00+09:00`; now if not
+    /// given.
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     pub from: Option<DateTime<Utc>>,
     /// How many days, 1 to 366; strip and picture show the first 31.
@@ -198,7 +200,7 @@ pub struct Run {
 }
 
 /// Arguments of `daemon`.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs)]
 pub struct Daemon {
     /// Job files or folders; `jobs` in the working folder if not given.
     #[arg(value_name = "JOBS")]

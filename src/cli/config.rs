@@ -112,12 +112,11 @@ fn as_json(context: &Context, config: &Config) -> serde_json::Value {
 
 /// Whether a secret is there, and where it would come from.
 fn source(context: &Context, source: &KeySource) -> (&'static str, String) {
-    let (found, place) = match source {
-        KeySource::Env(name) => (
-            context.environment.get(name).is_some(),
-            format!("env {name}"),
-        ),
-        KeySource::File(path) => (path.is_file(), format!("file {}", path.display())),
+    let place = match source {
+        KeySource::Env(name) => format!("env {name}"),
+        KeySource::File(path) => format!("file {}", path.display()),
+        KeySource::Credential(name) => format!("credential {name}"),
     };
+    let found = config::has_secret(source, &context.environment);
     (if found { "set" } else { "not set" }, place)
 }

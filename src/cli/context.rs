@@ -17,15 +17,18 @@ use super::screen::{Paint, Screen};
 use super::{CliError, linting};
 use crate::anthropic::{self, Client, ClientSettings};
 use crate::clock::SystemClock;
-use crate::config::{self, Auth, Config, Environment, FileEdit, Options, Reading};
+use crate::config::{self, Auth, Config, Environment, FileEdit, KeySource, Options, Reading};
 use crate::dice::SeededDice;
 use crate::engine::ports::{Clock, Workspace, World};
 use crate::job::{JobId, KeyId};
 use crate::store::SqliteStore;
-use crate::workspace::Files;
+use crate::workspace::{Files, Reserved};
+
+/// So many files are read and written at once: a thousand slots of one minute must not become hundreds of threads.
+const FILE_THREADS: usize = 32;
 
 /// What every command starts from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Context {
     /// The flags that hold for every command.
     pub global: Global,
@@ -121,10 +124,11 @@ impl Context {
         config::load(&self.options(jobs)).map_err(CliError::config)
     }
 
-    /// The settings for a command that looks back; mistakes in job files do not matter to it.
+    /// The settings for a command that looks back or talks to the store. Job files do not matter to it, readable or not:
+    /// a person needs it most when one of them is broken. The settings file says where the store is.
     pub fn settings(&self) -> Result<Config, CliError> {
         let reading = self.read(&[]);
-        if reading.unreadable.is_empty() {
+        if reading.are_settings_read() || self.global.store.is_some() {
             Ok(reading.config)
         } else {
             Err(CliError::unreadable(reading))
@@ -143,6 +147,7 @@ impl Context {
     ) -> Result<T, CliError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
+            .max_blocking_threads(FILE_THREADS)
             .build()
             .map_err(CliError::Runtime)?;
         let done = runtime.block_on(work);
@@ -180,6 +185,7 @@ impl Context {
             connect: upstream.connect,
             first_byte: upstream.first_byte,
             idle: upstream.idle,
+            max_answer_bytes: upstream.max_answer_bytes,
             ..ClientSettings::new(clock)
         })?)
     }
@@ -187,9 +193,9 @@ impl Context {
     /// The folder's files.
     #[must_use]
     pub fn files(&self, config: &Config, clock: Arc<dyn Clock>) -> Files {
-        // What a command prints goes into prompts and outputs: it must not see the keys.
         Files::new(config.folder.clone(), config.zones.clone(), clock)
             .without(config.secret_variables())
+            .sparing(reserved(config))
     }
 
     /// The folder's files as the engine's workspace.
@@ -210,14 +216,18 @@ impl Context {
         })
     }
 
-    /// Refuses to go on without a usable secret.
+    /// Refuses to go on without a usable secret, and warns of one that others can reach too.
     pub fn require_key(&self, config: &Config, id: &KeyId) -> Result<(), CliError> {
         let Some(key) = config.keys.get(id) else {
             return Err(CliError::Missing(format!("key `{id}`")));
         };
         config::resolve_key(key, &self.environment)
-            .map(drop)
-            .map_err(|error| CliError::Key(id.clone(), error))
+            .map_err(|error| CliError::Key(id.clone(), error))?;
+        if let Some((path, exposed)) = config::exposed_key(key, &self.environment) {
+            let path = path.display();
+            tracing::warn!(key = %id, "the key file {path} {exposed}, and `allow_exposed` takes it all the same");
+        }
+        Ok(())
     }
 
     /// The error for a job that is not there, with the nearest name.
@@ -258,5 +268,18 @@ impl Context {
         if let Some(Err(error)) = asked {
             tracing::warn!(%error, "RUST_LOG cannot be read and is ignored; write it as in `offpeak=debug`");
         }
+    }
+}
+
+/// What no answer may be written over.
+fn reserved(config: &Config) -> Reserved {
+    let keys = config.keys.values().filter_map(|key| match &key.source {
+        KeySource::File(path) => Some(path.clone()),
+        KeySource::Env(_) | KeySource::Credential(_) => None,
+    });
+    Reserved {
+        folders: vec![config.store.path.clone()],
+        files: keys.chain([config.settings_file.clone()]).collect(),
+        job_folders: config.job_folders.clone(),
     }
 }

@@ -1,45 +1,59 @@
 //! `daemon`: fires every slot on time until told to stop.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use chrono::{DateTime, Utc};
-use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tracing::{info, warn};
 
 use super::args::UnsafeSchedule;
+use super::bulletin::Bulletin;
 use super::changes::Changes;
 use super::chores::{self, Chores};
-use super::live::Live;
+use super::doors::{Doors, Told};
 use super::reload::Reloader;
 use super::routes::Routes;
+use super::signals::Stops;
+use super::systemd::Manager;
 use super::telling::Teller;
-use super::{CliError, Context, Exit, args, linting, logging, signals, times};
+use super::{CliError, Context, Exit, args, limits, linting};
+use crate::anthropic::Client;
 use crate::clock::SystemClock;
 use crate::config::{self, Config, Watched};
 use crate::dice::SeededDice;
 use crate::engine::ports::{Clock, World};
-use crate::engine::{Notice, Stop, serve};
-use crate::job::JobState;
+use crate::engine::{Pulse, Stop, serve_with_pulse};
+use crate::job::{JobState, KeyId};
 use crate::lint::{Rule, Severity};
-use crate::schedule::Entry;
 use crate::store::{DaemonLock, SqliteStore};
+use crate::workspace::Files;
 
 /// Serves until a signal; 0 after a drain, 130 or 143 if it was told twice or a run stayed open.
 pub fn run(context: &Context, args: &args::Daemon, _out: &mut dyn Write) -> Result<Exit, CliError> {
-    // Before the files are read: what is written meanwhile is seen at the first look.
-    let looked = config::watched(&context.options(&args.jobs));
-    let config = context.load(&args.jobs)?;
-    context.start_logging();
-    prove(&config, args.unsafe_schedule(), context.now())?;
-    require_keys(context, &config)?;
-    compare_secrets(context, &config, args)?;
-    let store = Arc::new(SqliteStore::open(&config.store.path)?);
-    let _lock = DaemonLock::acquire(&config.store.path)?;
-    context.block_on(live(context, args, &config, store, looked))
+    limits::raise();
+    context.block_on(async {
+        // First of all: as process 1 of a container, a signal without a handler is lost.
+        let hangups = signal(SignalKind::hangup()).map_err(CliError::Signals)?;
+        let mut stops = Stops::listen()?;
+        let stop = watch::channel(Stop::Running).0;
+        let house = tokio::select! {
+            house = begin(context, args) => house?,
+            _exit = stops.next(&stop) => {
+                info!("stopped before the first plan stood");
+                return Ok(Exit::Done);
+            }
+        };
+        let outside = Outside {
+            stop,
+            stops,
+            hangups,
+        };
+        live(context, args, house, outside).await
+    })
 }
 
 /// Refuses to go on if an enabled job has no usable secret.
@@ -49,10 +63,9 @@ pub fn require_keys(context: &Context, config: &Config) -> Result<(), CliError> 
         .jobs
         .values()
         .filter(|planned| planned.job.state == JobState::Enabled);
-    for planned in enabled {
-        context.require_key(config, &planned.job.key)?;
-    }
-    Ok(())
+    let keys: BTreeSet<&KeyId> = enabled.map(|planned| &planned.job.key).collect();
+    keys.into_iter()
+        .try_for_each(|key| context.require_key(config, key))
 }
 
 /// Refuses errors of the linter, or names them in the log.
@@ -101,74 +114,115 @@ pub fn compare_secrets(
     Ok(())
 }
 
-async fn live(
+/// Everything that is there before the engine serves.
+struct House {
+    config: Config,
+    looked: Watched,
+    clock: Arc<dyn Clock>,
+    client: Arc<Client>,
+    files: Arc<Files>,
+    store: Arc<SqliteStore>,
+    chores: chores::Running,
+    _lock: DaemonLock,
+}
+
+/// Signals, as they are heard from the beginning.
+struct Outside {
+    stop: watch::Sender<Stop>,
+    stops: Stops,
+    hangups: Signal,
+}
+
+/// What is read and opened. On the main thread: the memory of a proof that was made on another one is not given back.
+fn open(
     context: &Context,
     args: &args::Daemon,
-    config: &Config,
-    store: Arc<SqliteStore>,
-    looked: Watched,
-) -> Result<Exit, CliError> {
+) -> Result<(Config, Watched, SqliteStore, DaemonLock), CliError> {
+    // Before the files are read: what is written meanwhile is seen at the first look.
+    let looked = config::watched(&context.options(&args.jobs));
+    let config = context.load(&args.jobs)?;
+    context.start_logging();
+    prove(&config, args.unsafe_schedule(), context.now())?;
+    require_keys(context, &config)?;
+    compare_secrets(context, &config, args)?;
+    SqliteStore::make_folder(&config.store.path)?;
+    // Before the file is opened: what a newer version brings up to date may be in use by the daemon that holds the lock.
+    let lock = DaemonLock::acquire(&config.store.path)?;
+    let store = SqliteStore::open(&config.store.path)?;
+    Ok((config, looked, store, lock))
+}
+
+/// Builds the house; may be dropped at any point.
+async fn begin(context: &Context, args: &args::Daemon) -> Result<House, CliError> {
+    let (config, looked, store, lock) = open(context, args)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let client = Arc::new(Live::new(context.client(config, None, clock.clone())?));
-    let files = Arc::new(Live::new(context.files(config, clock.clone())));
-    let world = World {
-        upstream: client.clone(),
-        workspace: files.clone(),
-        dice: Arc::new(SeededDice::new(SeededDice::any_seed())),
-        store: store.clone(),
-        clock: clock.clone(),
-    };
+    let store = Arc::new(store);
     store.touch(chores::beat(clock.now())).await?;
     // The plan of the start is that of the files.
     store.refuse_files(None).await?;
-    let (keep, kept) = (config.store.keep, store.clone());
-    let mut scheduler = chores::start(Chores {
-        store,
+    let chores = chores::start(Chores {
+        store: store.clone(),
         clock: clock.clone(),
-        keep,
+        keep: config.store.keep,
+    });
+    let chores = chores
+        .await
+        .map_err(|error| CliError::Chores(error.to_string()))?;
+    Ok(House {
+        client: Arc::new(context.client(&config, None, clock.clone())?),
+        files: Arc::new(context.files(&config, clock.clone())),
+        config,
+        looked,
+        clock,
+        store,
+        chores,
+        _lock: lock,
     })
-    .await
-    .map_err(|error| CliError::Chores(error.to_string()))?;
-    let (plans, plan) = watch::channel(Arc::new(config.plan.clone()));
-    let (stop, stopped) = watch::channel(Stop::Running);
+}
+
+async fn live(
+    context: &Context,
+    args: &args::Daemon,
+    house: House,
+    outside: Outside,
+) -> Result<Exit, CliError> {
+    let manager = Manager::of(&context.environment);
+    let (plans, plan) = watch::channel(Arc::clone(&house.config.plan));
     let (notices, heard) = mpsc::unbounded_channel();
-    let stops = signals::Stops::listen()?;
-    let hangups = signal(SignalKind::hangup()).map_err(CliError::Signals)?;
-    let routes = Routes::of(config, &context.environment);
-    let teller = Teller::start(kept.clone(), clock.clone(), routes);
+    let (pulse, beats) = Pulse::new(manager.longest_sleep());
+    let routes = Routes::of(context, &house.config);
+    let teller = Teller::start(house.store.clone(), house.clock.clone(), routes);
+    let (store, clock) = (house.store.clone(), house.clock.clone());
+    let bulletin = Bulletin::new(manager, plan.clone(), store, clock);
     let reloader = Reloader {
         context,
         args,
-        first: config,
-        clock,
-        client,
-        files,
+        first: &house.config,
+        clock: house.clock.clone(),
         plans,
         teller: &teller,
-        store: kept,
-        seen: AtomicU64::new(looked.signature),
+        store: house.store.clone(),
+        seen: AtomicU64::new(house.looked.signature),
     };
     let mut changes = Changes::listen();
-    changes.listen_in(looked.folders);
-    // What was written since the files were read is seen now.
-    reloader.look().await;
+    changes.listen_in(house.looked.folders.clone());
+    let stopped = outside.stop.subscribe();
     let doors = Doors {
-        stop,
-        stops,
-        hangups,
+        stop: outside.stop,
+        stops: outside.stops,
+        hangups: outside.hangups,
         changes,
         heard,
+        beats,
     };
-    let engine = serve(world, plan, stopped, notices);
-    let (drained, told) = tokio::join!(engine, doors.attend(&reloader));
+    let engine = serve_with_pulse(house.world(), plan, stopped, notices, pulse);
+    let (drained, told) = tokio::join!(engine, doors.attend(&reloader, &bulletin, &house.chores));
     drop(reloader);
     // A second signal asks to exit at once.
     if !matches!(told, Told::Again(_)) {
         teller.finish().await;
     }
-    if let Err(error) = scheduler.shutdown().await {
-        warn!(%error, "the chores did not stop cleanly");
-    }
+    house.chores.end().await;
     let drained = drained?;
     info!(
         running = drained.running,
@@ -178,90 +232,14 @@ async fn live(
     Ok(told.exit(drained.unclosed))
 }
 
-/// How often the stop signal came.
-#[derive(Debug, Clone, Copy)]
-enum Told {
-    Never,
-    Once(Exit),
-    Again(Exit),
-}
-
-impl Told {
-    /// How the process ends if so many runs stayed open.
-    const fn exit(self, unclosed: usize) -> Exit {
-        match self {
-            Self::Once(exit) if unclosed > 0 => exit,
-            Self::Never | Self::Once(_) => Exit::Done,
-            Self::Again(exit) => exit,
+impl House {
+    fn world(&self) -> World {
+        World {
+            upstream: self.client.clone(),
+            workspace: self.files.clone(),
+            dice: Arc::new(SeededDice::new(SeededDice::any_seed())),
+            store: self.store.clone(),
+            clock: self.clock.clone(),
         }
-    }
-}
-
-/// What comes in from outside while the engine serves.
-struct Doors {
-    stop: watch::Sender<Stop>,
-    stops: signals::Stops,
-    hangups: Signal,
-    changes: Changes,
-    heard: mpsc::UnboundedReceiver<Notice>,
-}
-
-impl Doors {
-    /// Logs notices, takes changed files over, passes stop signals on; ends when the engine has.
-    async fn attend(mut self, reloader: &Reloader<'_>) -> Told {
-        let mut told = Told::Never;
-        loop {
-            tokio::select! {
-                notice = self.heard.recv() => match notice {
-                    Some(notice) => {
-                        logging::write(&notice);
-                        reloader.teller.hear(&notice);
-                        tell_systemd(&notice, reloader.first);
-                    }
-                    None => return told,
-                },
-                exit = self.stops.next(&self.stop) => {
-                    told = match told {
-                        Told::Never => Told::Once(exit),
-                        Told::Once(_) | Told::Again(_) => Told::Again(exit),
-                    };
-                    notify(&[NotifyState::Stopping]);
-                }
-                _ = self.hangups.recv() => {
-                    notify(&[NotifyState::Reloading]);
-                    reloader.reload().await;
-                    self.changes.listen_in(reloader.watched().folders);
-                    notify(&[NotifyState::Ready]);
-                }
-                () = self.changes.next(&*reloader.clock) => {
-                    reloader.look().await;
-                    self.changes.listen_in(reloader.watched().folders);
-                }
-            }
-        }
-    }
-}
-
-fn tell_systemd(notice: &Notice, config: &Config) {
-    let Notice::Planned { jobs, next } = notice else {
-        return;
-    };
-    let status = match next {
-        None => format!("{jobs} jobs, no slot ahead"),
-        Some(Entry { fire_at, job, .. }) => {
-            let name = job.as_ref().map_or("pickup", |job| job.as_str());
-            format!(
-                "{jobs} jobs; next: {name} at {}",
-                times::local(config.plan.peaks.zone(), *fire_at)
-            )
-        }
-    };
-    notify(&[NotifyState::Ready, NotifyState::Status(&status)]);
-}
-
-/// Without systemd there is nobody to tell, and that is no fault.
-fn notify(states: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(states) {
-        warn!(%error, "systemd does not hear us");
     }
 }

@@ -17,14 +17,16 @@ pub fn run(
 ) -> Result<Exit, CliError> {
     let config = context.settings()?;
     let job = JobId::new(&args.job);
-    let store = SqliteStore::open(&config.store.path)?;
     let dropping = Dropping {
         job: job.clone(),
         which: which(args),
         reason: args.reason.clone(),
         now: context.now(),
     };
-    let dropped = context.block_on(async { Ok(store.drop_deferrals(dropping).await?) })?;
+    let dropped = match SqliteStore::open_existing(&config.store.path)? {
+        Some(store) => context.block_on(async { Ok(store.drop_deferrals(dropping).await?) })?,
+        None => Err(NotDropped::Nothing),
+    };
     let dropped = dropped.map_err(|why| match why {
         NotDropped::Nothing if !config.plan.jobs.contains_key(&job) => {
             context.unknown_job(&config, &args.job)

@@ -49,6 +49,11 @@ pub enum CliError {
     /// Something that must be there is not.
     #[error("{0} is missing")]
     Missing(String),
+    /// A panic while the files were read again.
+    #[error(
+        "reading the files was cut off by a fault of offpeak; the old plan stands\nsend SIGHUP to have them read again"
+    )]
+    CutOff,
     /// A key's secret is not at hand.
     #[error("key `{0}`: {1}")]
     Key(KeyId, #[source] KeyError),
@@ -120,14 +125,19 @@ impl CliError {
             | Self::No { .. }
             | Self::SharedSecrets { .. }
             | Self::Write(WriteError::Changed { .. })
-            | Self::Engine(_)
+            | Self::Engine(
+                EngineError::UnknownJob(_)
+                | EngineError::Unrecorded(_)
+                | EngineError::Store(StoreError::Failed(_) | StoreError::Lasting(_)),
+            )
             | Self::Client(_)
             | Self::Chores(_)
+            | Self::CutOff
             | Self::Listen(_)
             | Self::Signals(_)
             | Self::Runtime(_)
             | Self::Output(_)
-            | Self::Store(StoreError::Failed(_))
+            | Self::Store(StoreError::Failed(_) | StoreError::Lasting(_))
             | Self::Lock(LockError::Held { .. }) => Exit::No,
             Self::Config(_)
             | Self::Refused { .. }
@@ -137,6 +147,7 @@ impl CliError {
             | Self::Write(_)
             | Self::Script(_)
             | Self::Store(_)
+            | Self::Engine(EngineError::Store(_))
             | Self::Lock(_) => Exit::Usage,
         }
     }

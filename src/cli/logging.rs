@@ -27,6 +27,15 @@ pub fn write(notice: &Notice) {
         }
         Notice::Attempted { slot, attempt } => attempted(slot, attempt),
         Notice::Ended { slot, finish } => ended(slot, finish),
+        Notice::Unrecorded { slot, finish } => {
+            let output = finish
+                .output
+                .as_ref()
+                .map(|path| path.display().to_string());
+            let (outcome, note) = (finish.outcome.to_string(), finish.note.as_deref());
+            error!(job = %slot.job, fire_at = %slot.fire_at.to_rfc3339(), run = finish.run.0, outcome, output, note,
+                "an answer came and the store does not know it; its run counts as interrupted");
+        }
         Notice::Recorded { slot, fate } => recorded(slot, fate),
         Notice::Recovered { run } => {
             let (job, note) = (run.job.as_str(), run.note.as_deref());
@@ -36,11 +45,37 @@ pub fn write(notice: &Notice) {
         Notice::SteppedBack { from, to } => {
             warn!(from = %from.to_rfc3339(), to = %to.to_rfc3339(), "the clock stepped back; the new time holds");
         }
+        Notice::ClockUnset { now } => {
+            warn!(now = %now.to_rfc3339(), "the clock shows a time before 2026-01-01; nothing is due until it is set");
+        }
+        Notice::SpanSkipped {
+            from,
+            to,
+            schedules,
+            most,
+        } => {
+            warn!(from = %from.to_rfc3339(), to = %to.to_rfc3339(), schedules, most,
+                "the clock jumped ahead; only the latest missed slots of these schedules are recorded");
+        }
+        Notice::ZonesChanged {
+            zones,
+            again,
+            behind,
+        } => {
+            warn!(
+                zones = zones.join(", "),
+                again, behind, "zone data has changed; what is ahead goes by it"
+            );
+        }
         Notice::StoreFailed { message } => {
+            // Not a field `message`: that is the line's own name for its text.
             error!(
-                message,
+                error = message,
                 "the store does not work; slots wait, nothing is sent"
             );
+        }
+        Notice::StoreWorks { since, failures } => {
+            warn!(since = %since.to_rfc3339(), failures, "the store works again; what waited goes on");
         }
         Notice::Draining { running } => info!(running, "stopping; no new slots"),
     }
@@ -55,10 +90,10 @@ fn attempted(slot: &crate::slot::Slot, attempt: &Attempt) {
     match end.class {
         Some(Class::Success) => info!(job, n, status, latency_ms, request_id, "attempt answered"),
         Some(Class::Retryable | Class::Fatal) => {
-            let message = end.message.as_deref();
+            let error = end.message.as_deref();
             warn!(
                 job,
-                n, status, error_type, latency_ms, request_id, message, "attempt failed"
+                n, status, error_type, latency_ms, request_id, error, "attempt failed"
             );
         }
         None => warn!(

@@ -4,12 +4,14 @@
 //! lower ring.
 
 pub mod args;
+mod bulletin;
 mod changes;
 pub mod chores;
 mod config;
 mod context;
 mod daemon;
 mod demo;
+mod doors;
 mod dropping;
 mod dry_run;
 mod error;
@@ -19,9 +21,10 @@ mod generate;
 mod history;
 mod init;
 pub mod json;
+mod limits;
 mod linting;
-mod live;
 mod logging;
+mod memory;
 mod mock;
 mod names;
 mod pause;
@@ -34,10 +37,12 @@ mod routes;
 mod rulebook;
 mod run;
 mod screen;
+mod seal;
 mod signals;
 mod spread;
 mod status;
 mod store;
+mod systemd;
 mod telling;
 mod times;
 mod validate;
@@ -46,6 +51,7 @@ pub use args::Args;
 pub use context::Context;
 pub use error::CliError;
 pub use exit::Exit;
+pub use seal::seal;
 
 use std::io::Write;
 

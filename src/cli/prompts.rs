@@ -155,7 +155,8 @@ impl Prompts {
 
     fn prefix(&mut self, job: &Job, system: &Text, fields: u64) -> Prefix {
         let named = |input: &&Input| system.variables.contains(&input.name);
-        // An input in the system prompt counts by the most that it may be: whether too little can be cached is then sure.
+        // An input in the system prompt counts by the most that it may be: whether too little can be cached is then
+        // sure.
         let inputs = job
             .inputs
             .iter()

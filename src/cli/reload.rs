@@ -2,20 +2,24 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::task::{JoinError, spawn_blocking};
 use tracing::{error, info, warn};
 
-use super::live::Live;
+use super::bulletin::FilesState;
 use super::routes::Routes;
 use super::telling::Teller;
 use super::{CliError, Context, args, daemon};
 use crate::anthropic::Client;
-use crate::config::{self, Config, Options, Watched};
-use crate::engine::Plan;
+use crate::config::{self, Config, Options, StoreConfig, Watched};
 use crate::engine::ports::Clock;
+use crate::engine::{Edge, Plan};
 use crate::store::{RefusedFiles, SqliteStore};
-use crate::workspace::Files;
+
+/// How long the files may take. A file that never answers would keep every later change away.
+const READ_WITHIN: Duration = Duration::from_mins(1);
 
 /// What a reload reads, and where it puts what it read.
 pub struct Reloader<'a> {
@@ -27,10 +31,6 @@ pub struct Reloader<'a> {
     pub first: &'a Config,
     /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// The client in use.
-    pub client: Arc<Live<Client>>,
-    /// The files in use.
-    pub files: Arc<Live<Files>>,
     /// The engine's plan.
     pub plans: watch::Sender<Arc<Plan>>,
     /// Who tells of changes.
@@ -48,26 +48,32 @@ impl std::fmt::Debug for Reloader<'_> {
 }
 
 impl Reloader<'_> {
-    /// The files as they look now.
-    #[must_use]
-    pub fn watched(&self) -> Watched {
-        config::watched(&self.options())
+    /// The files as they look now; `None` if the look was cut off by a fault of ours, and the next one counts.
+    pub async fn watched(&self) -> Option<Watched> {
+        look(self.context.options(&self.args.jobs))
+            .await
+            .inspect_err(|error| error!(%error, "the files could not be looked at"))
+            .ok()
     }
 
-    /// Reads the files again if they are others than at the last look.
-    pub async fn look(&self) {
-        let signature = self.watched().signature;
-        if self.seen.load(Ordering::Relaxed) != signature {
-            self.reload().await;
-        }
+    /// Whether the files are others than at the last look.
+    pub async fn has_changed(&self) -> bool {
+        let watched = self.watched().await;
+        watched.is_some_and(|now| self.seen.load(Ordering::Relaxed) != now.signature)
     }
 
     /// Reads the files again, and says what came of it in the log and in `status`.
-    pub async fn reload(&self) {
+    pub async fn reload(&self) -> FilesState {
         // Before the files are read: what is written meanwhile is seen at the next look.
-        let signature = self.watched().signature;
-        self.seen.store(signature, Ordering::Relaxed);
-        let refused = match self.take_over().await {
+        if let Some(watched) = self.watched().await {
+            self.seen.store(watched.signature, Ordering::Relaxed);
+        }
+        let outcome = self.take_over().await;
+        let taken = match &outcome {
+            Ok(()) => FilesState::Taken,
+            Err(_) => FilesState::Refused,
+        };
+        let refused = match outcome {
             Ok(()) => None,
             Err(error) => {
                 let findings = error.line();
@@ -84,40 +90,90 @@ impl Reloader<'_> {
         if let Err(error) = self.store.refuse_files(refused).await {
             warn!(%error, "`status` cannot tell of the reload");
         }
-    }
-
-    fn options(&self) -> Options {
-        self.context.options(&self.args.jobs)
+        taken
     }
 
     /// Takes the files as they are now: plan, keys, upstream and zone data.
     async fn take_over(&self) -> Result<(), CliError> {
-        let (options, unsafe_schedule) = (self.options(), self.args.unsafe_schedule());
-        let now = self.context.now();
-        // Ten thousand jobs take a good part of a second, in which slots may be due.
-        let reading = tokio::task::spawn_blocking(move || {
-            let config = config::load(&options).map_err(CliError::config)?;
-            daemon::prove(&config, unsafe_schedule, now).map(|()| config)
-        });
-        let config = reading
-            .await
-            .map_err(|error| CliError::Chores(error.to_string()))??;
-        daemon::require_keys(self.context, &config)?;
-        daemon::compare_secrets(self.context, &config, self.args)?;
-        if config.store != self.first.store {
-            return Err(CliError::Refused {
-                what: "`store` has changed, and the daemon holds the old one".to_owned(),
-                help: "restart the daemon to use the new store".to_owned(),
-            });
-        }
-        let client = self.context.client(&config, None, self.clock.clone())?;
-        self.client.exchange(client);
-        self.files
-            .exchange(self.context.files(&config, self.clock.clone()));
-        self.teller
-            .exchange(Routes::of(&config, &self.context.environment));
-        self.plans.send_replace(Arc::new(config.plan));
+        let (context, args) = (self.context.clone(), self.args.clone());
+        let (clock, store) = (self.clock.clone(), self.first.store.clone());
+        // Ten thousand jobs take a good part of a second, and a key's file may lie on a disk that does not answer:
+        // slots may be due meanwhile.
+        let reading = spawn_blocking(move || read(&context, &args, &store, clock));
+        let (mut config, client) = tokio::select! {
+            read = reading => read.map_err(|_| CliError::CutOff)??,
+            () = self.clock.sleep(READ_WITHIN) => return Err(CliError::Refused {
+                what: "the files could not be read within a minute".to_owned(),
+                help: "see whether the disk of a job file or of a key answers; then change a file, or send SIGHUP".to_owned(),
+            }),
+        };
+        // With the plan, and not before it stands: what is under way goes on with what it began with.
+        let edge = Edge {
+            upstream: Arc::new(client),
+            workspace: self.context.workspace(&config, self.clock.clone()),
+        };
+        Arc::make_mut(&mut config.plan).edge = Some(edge);
+        self.teller.exchange(Routes::of(self.context, &config));
+        self.plans.send_replace(config.plan);
         info!("the new files are taken over");
         Ok(())
+    }
+}
+
+/// Looks at every file on a thread of its own: there may be ten thousand, on a disk that does not answer.
+async fn look(options: Options) -> Result<Watched, JoinError> {
+    spawn_blocking(move || config::watched(&options)).await
+}
+
+/// Everything that may wait for a disk, on a thread of its own.
+fn read(
+    context: &Context,
+    args: &args::Daemon,
+    held: &StoreConfig,
+    clock: Arc<dyn Clock>,
+) -> Result<(Config, Client), CliError> {
+    let config = context.load(&args.jobs)?;
+    daemon::prove(&config, args.unsafe_schedule(), context.now())?;
+    daemon::require_keys(context, &config)?;
+    daemon::compare_secrets(context, &config, args)?;
+    if config.store != *held {
+        return Err(CliError::Refused {
+            what: "`store` has changed, and the daemon holds the old one".to_owned(),
+            help: "restart the daemon to use the new store".to_owned(),
+        });
+    }
+    let client = context.client(&config, None, clock)?;
+    Ok((config, client))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use super::*;
+
+    // Every job file was looked at on the thread that fires the slots.
+    #[test]
+    fn files_are_looked_at_on_another_thread() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options::new(folder.path());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        // As long as the one other thread is busy, the look cannot end; we can go on.
+        let (free, busy) = std::sync::mpsc::channel::<()>();
+        let other = runtime.spawn_blocking(move || busy.recv());
+        runtime.block_on(async {
+            let mut looking = pin!(look(options.clone()));
+            tokio::select! {
+                biased;
+                _ = &mut looking => unreachable!("it looked on our thread"),
+                () = std::future::ready(()) => {}
+            }
+            free.send(()).unwrap();
+            other.await.unwrap().unwrap();
+            assert_eq!(looking.await.unwrap(), config::watched(&options));
+        });
     }
 }

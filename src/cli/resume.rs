@@ -18,22 +18,42 @@ use crate::store::SqliteStore;
 pub fn run(context: &Context, args: &args::Resume, out: &mut dyn Write) -> Result<Exit, CliError> {
     let config = context.settings()?;
     let now = context.now();
-    let store = SqliteStore::open(&config.store.path)?;
-    let pauses = context.block_on(async { Ok(store.pauses().await?) })?;
+    // Where there is no store, nothing is paused or held.
+    let store = SqliteStore::open_existing(&config.store.path)?;
+    let pauses = match &store {
+        Some(store) => context.block_on(async { Ok(store.pauses().await?) })?,
+        None => Pauses::default(),
+    };
     let names = Names::of(&config).with_paused(&pauses, now);
     let target = names.find(&args.name)?;
-    let lifted = context.block_on(async { Ok(store.lift_pause(target.clone(), now).await?) })?;
+    let (pause, hold) = match &store {
+        Some(store) => context.block_on(lift(store, &target, now))?,
+        None => (None, None),
+    };
     match &target {
         PauseTarget::Job(job) => {
             let still = pause_of_group(&config, job, &pauses, now);
-            of_job(context, job, (lifted.as_ref(), still), out)?;
+            of_job(context, job, (pause.as_ref(), still), out)?;
         }
         PauseTarget::Group(group) => {
-            let hold = context.block_on(lift_hold(&store, group, now))?;
-            of_group(context, group, (lifted.as_ref(), hold.as_ref()), out)?;
+            of_group(context, group, (pause.as_ref(), hold.as_ref()), out)?;
         }
     }
     Ok(Exit::Done)
+}
+
+/// Lifts what keeps the target still: its pause, and of a group the hold.
+async fn lift(
+    store: &SqliteStore,
+    target: &PauseTarget,
+    now: DateTime<Utc>,
+) -> Result<(Option<Pause>, Option<Hold>), CliError> {
+    let pause = store.lift_pause(target.clone(), now).await?;
+    let hold = match target {
+        PauseTarget::Job(_) => None,
+        PauseTarget::Group(group) => lift_hold(store, group, now).await?,
+    };
+    Ok((pause, hold))
 }
 
 async fn lift_hold(

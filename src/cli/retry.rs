@@ -17,11 +17,12 @@ pub fn run(context: &Context, args: &args::Retry, out: &mut dyn Write) -> Result
     let job = &planned
         .ok_or_else(|| context.unknown_job(&config, &args.job))?
         .job;
-    let store = SqliteStore::open(&config.store.path)?;
+    let store = SqliteStore::open_existing(&config.store.path)?
+        .ok_or_else(|| refused(args, &NotAgain::Unknown))?;
     let now = context.now();
     let (slot, wait, pauses) = context.block_on(async {
         let pending = store.deferrals().await?;
-        let plan = Arc::new(config.plan.clone());
+        let plan = Arc::clone(&config.plan);
         let wait = again::wait_again(plan, &id, &pending, now).ok_or_else(|| CliError::No {
             what: format!("job `{id}` is disabled: no slot would take its work"),
             help: format!("enable it first, or run it now: offpeak run {id}"),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tracing::warn;
 
+use super::Context;
 use crate::config::{Config, Environment, NotifyConfig, NotifyWay, WebhookFormat};
 use crate::job::{GroupId, JobId, JobState};
 use crate::notify::{Address, Entry, Format, Way};
@@ -23,7 +24,8 @@ pub struct Routes {
 impl Routes {
     /// Reads the addresses. One that cannot be used is a warning: what is told of the work must not stop the work.
     #[must_use]
-    pub fn of(config: &Config, environment: &Environment) -> Self {
+    pub fn of(context: &Context, config: &Config) -> Self {
+        let environment = &context.environment;
         let planned = config.plan.jobs.values().map(|planned| &planned.job);
         let enabled = planned.filter(|job| job.state == JobState::Enabled);
         let jobs: BTreeMap<JobId, (GroupId, String)> = enabled
@@ -37,7 +39,7 @@ impl Routes {
             let settings = config.notify.get(name)?;
             Some(Entry {
                 name: name.clone(),
-                way: way(config, settings, environment)?,
+                way: way(context, config, settings)?,
                 on: settings.on.clone(),
                 timeout: settings.timeout,
             })
@@ -61,7 +63,7 @@ impl Routes {
     }
 }
 
-fn way(config: &Config, settings: &NotifyConfig, environment: &Environment) -> Option<Way> {
+fn way(context: &Context, config: &Config, settings: &NotifyConfig) -> Option<Way> {
     Some(match &settings.way {
         NotifyWay::Webhook {
             address_env,
@@ -71,7 +73,10 @@ fn way(config: &Config, settings: &NotifyConfig, environment: &Environment) -> O
                 WebhookFormat::Json => Format::Json,
                 WebhookFormat::Slack => Format::Slack,
             };
-            Way::Webhook(address(address_env, settings.timeout, environment)?, format)
+            Way::Webhook(
+                address(address_env, settings.timeout, &context.environment)?,
+                format,
+            )
         }
         NotifyWay::Command(argv) => Way::Command {
             argv: argv.clone(),

@@ -10,7 +10,7 @@ use super::exit::Deferral;
 use super::{CliError, Context, Exit, args, json, logging, pause, signals, times};
 use crate::config::Config;
 use crate::engine::ports::{Finish, Store, StoreError};
-use crate::engine::{Asked, Stop, run_once};
+use crate::engine::{Asked, EngineError, Notice, Stop, run_once};
 use crate::job::JobId;
 use crate::outcome::{FailReason, Outcome, Run, YieldReason};
 use crate::schedule::Zone;
@@ -34,7 +34,11 @@ pub fn run(context: &Context, args: &args::Run, out: &mut dyn Write) -> Result<E
         );
     }
     context.require_key(&config, &planned.job.key)?;
-    let (finish, run, stopped) = context.block_on(once(context, &config, &id))?;
+    let ended = context.block_on(once(context, &config, &id));
+    if let Err(CliError::Engine(EngineError::Unrecorded(finish))) = &ended {
+        print_unrecorded(context, &id, finish, out)?;
+    }
+    let (finish, run, stopped) = ended?;
     print(
         context,
         config.plan.peaks.zone(),
@@ -61,12 +65,16 @@ async fn once(
     id: &JobId,
 ) -> Result<(Finish, Run, Option<Exit>), CliError> {
     let store = Arc::new(SqliteStore::open(&config.store.path)?);
+    // A `run` that was killed has nobody else to close its row where no daemon runs.
+    for run in store.give_up(context.now()).await? {
+        logging::write(&Notice::Recovered { run: Box::new(run) });
+    }
     warn_of_pause(&store, config, id, context.now()).await?;
     let world = context.world(config, store.clone())?;
     let (stop, stopped) = watch::channel(Stop::Running);
     let (notices, mut heard) = mpsc::unbounded_channel();
     let asked = Asked {
-        plan: Arc::new(config.plan.clone()),
+        plan: Arc::clone(&config.plan),
         job: id.clone(),
         fire_at: context.now(),
     };
@@ -76,7 +84,7 @@ async fn once(
     let mut by_signal = None;
     let finish = loop {
         tokio::select! {
-            finish = &mut work => break finish?,
+            finish = &mut work => break finish,
             exit = signals.next(&stop) => by_signal = Some(exit),
             Some(notice) = heard.recv() => logging::write(&notice),
         }
@@ -84,6 +92,7 @@ async fn once(
     while let Ok(notice) = heard.try_recv() {
         logging::write(&notice);
     }
+    let finish = finish?;
     let run = store
         .run(finish.run)
         .await?
@@ -111,6 +120,24 @@ async fn warn_of_pause(
 struct Ended<'a> {
     finish: &'a Finish,
     run: &'a Run,
+}
+
+/// Prints an answer that is neither in a file nor in the store: it was paid for, and this is its last place.
+fn print_unrecorded(
+    context: &Context,
+    job: &JobId,
+    finish: &Finish,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let Some(answer) = finish.answer.as_ref().filter(|_| finish.output.is_none()) else {
+        return Ok(());
+    };
+    if context.is_json() {
+        let (outcome, text) = (finish.outcome.as_str(), &answer.text);
+        let line = serde_json::json!({ "job": job.as_str(), "outcome": outcome, "text": text });
+        return writeln!(out, "{line}");
+    }
+    writeln!(out, "{}", answer.text.trim_end())
 }
 
 fn print(

@@ -11,7 +11,13 @@ use crate::engine::Stop;
 pub struct Stops {
     terminate: Signal,
     interrupt: Signal,
+    /// Held and never waited for: it keeps the default action away.
+    _no_room: Signal,
 }
+
+/// What a process gets whose file may not grow any more (`ulimit -f`), on Linux and BSD. By default it ends the process.
+/// Heard, the write fails like one on a full disk, and that is borne.
+const FILE_SIZE: i32 = 25;
 
 impl Stops {
     /// Listens from here on; the default actions no longer hold.
@@ -20,6 +26,7 @@ impl Stops {
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,
+            _no_room: listen(SignalKind::from_raw(FILE_SIZE))?,
         })
     }
 

@@ -26,7 +26,8 @@ use crate::schedule::{CronExpr, Timetable};
 /// From this gap on nothing is moved for a wider one.
 const DAY: Duration = Duration::from_hours(24);
 
-/// Reads, proposes, prints; 0 every group has a legal plan, 1 one has none or there are mistakes, 2 something could not be read.
+/// Reads, proposes, prints; 0 every group has a legal plan, 1 one has none or there are mistakes, 2 something could not
+/// be read.
 pub fn run(context: &Context, args: &args::Plan, out: &mut dyn Write) -> Result<Exit, CliError> {
     let reading = context.read(&args.jobs);
     let from = args.from.unwrap_or_else(|| context.now());

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 
 use super::{CliError, Context, Exit, json as twins, linting, pause, times};
@@ -18,6 +18,12 @@ use crate::store::{DaemonLock, HistoryFilter, RefusedFiles};
 /// How many coming slots and past runs are shown.
 const SHOWN: u32 = 5;
 
+/// How many lines are shown of what is wrong with refused files.
+const SHOWN_FINDINGS: usize = 8;
+
+/// The daemon writes its sign of life each minute; two are missed before anybody is alarmed.
+const SILENCE: TimeDelta = TimeDelta::seconds(150);
+
 /// All that the store says.
 #[derive(Debug, Default)]
 struct Seen {
@@ -29,6 +35,15 @@ struct Seen {
     damaged: Vec<(GroupId, String)>,
     refused: Option<RefusedFiles>,
     runs: Vec<Run>,
+}
+
+impl Seen {
+    /// When a daemon that runs could write to the store last, if that is too long ago. It cannot say so itself: what it
+    /// would say it with is the store.
+    fn unwritten_since(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let at = self.daemon.and(self.alive_at)?;
+        (now - at > SILENCE).then_some(at)
+    }
 }
 
 /// Prints it; reads the files and the store, writes nothing.
@@ -75,24 +90,24 @@ fn as_text(
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
     let zone = config.plan.peaks.zone();
-    match (seen.daemon, seen.alive_at) {
-        (Some(pid), _) => writeln!(out, "daemon    running, pid {pid}")?,
-        (None, Some(at)) => writeln!(
-            out,
-            "daemon    not running, last seen {}",
-            times::distance(now, at)
-        )?,
-        (None, None) => writeln!(out, "daemon    not running")?,
-    }
+    daemon_lines(seen, now, out)?;
     if let Some(refused) = &seen.refused {
         let since = times::distance(now, refused.since);
         writeln!(
             out,
             "files     not taken over ({since}); the plan before them stands:"
         )?;
-        for line in refused.why.lines() {
+        for line in refused.why.lines().take(SHOWN_FINDINGS) {
             writeln!(out, "          {line}")?;
         }
+        match refused.why.lines().count().saturating_sub(SHOWN_FINDINGS) {
+            0 => {}
+            more => writeln!(out, "          and {more} lines more: offpeak validate")?,
+        }
+        writeln!(
+            out,
+            "next      by the files as they are, not by the plan that stands:"
+        )?;
     }
     for (at, job) in next {
         let paused = if is_paused(config, seen, job, *at) {
@@ -135,6 +150,28 @@ fn as_text(
             "last      {:<20} {} {outcome}",
             run.job,
             times::short(zone, now, run.fire_at)
+        )?;
+    }
+    Ok(())
+}
+
+/// Whether a daemon runs, and whether it can write.
+fn daemon_lines(seen: &Seen, now: DateTime<Utc>, out: &mut dyn Write) -> std::io::Result<()> {
+    match (seen.daemon, seen.alive_at) {
+        (Some(pid), _) => writeln!(out, "daemon    running, pid {pid}")?,
+        (None, Some(at)) => writeln!(
+            out,
+            "daemon    not running, last seen {}",
+            times::distance(now, at)
+        )?,
+        (None, None) => writeln!(out, "daemon    not running")?,
+    }
+    if let Some(at) = seen.unwritten_since(now) {
+        writeln!(
+            out,
+            "store     last written {}: its disk may be full, read-only or slow; slots wait and nothing is sent, the \
+             daemon's log says why",
+            times::distance(now, at)
         )?;
     }
     Ok(())
@@ -214,6 +251,7 @@ fn as_json(seen: &Seen, next: &[(DateTime<Utc>, String)], now: DateTime<Utc>) ->
     json!({
         "daemon": seen.daemon.map(|pid| json!({ "pid": pid })),
         "last_seen": seen.alive_at.map(twins::instant),
+        "unwritten_since": seen.unwritten_since(now).map(twins::instant),
         "refused_files": seen.refused.as_ref().map(|refused| json!({
             "since": twins::instant(refused.since),
             "why": refused.why.lines().collect::<Vec<_>>(),

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::{CliError, Context, Exit, args, json as twins, linting, times};
 use crate::config::Config;
 use crate::engine::audit::{self, Ledger, Scope, UnderWay, Violation};
+use crate::job::GroupId;
 use crate::store::SqliteStore;
 
 /// Looks at the store, or copies it; changes nothing in it.
@@ -24,9 +25,13 @@ pub fn run(
     }
 }
 
+/// The ledger, what is wrong with the file, and the guards that cannot be read.
+type Rows = (Option<Ledger>, Vec<String>, Vec<(GroupId, String)>);
+
 /// What the audit of a store came to.
 struct Audited {
-    ledger: Ledger,
+    /// `None` if the damage does not let it be read.
+    ledger: Option<Ledger>,
     /// What is wrong with the file.
     damage: Vec<String>,
     /// Groups whose guard row cannot be read, each with the way out.
@@ -40,7 +45,7 @@ impl Audited {
     }
 
     fn under_way(&self) -> usize {
-        let runs = self.ledger.runs.iter();
+        let runs = self.ledger.iter().flat_map(|ledger| &ledger.runs);
         runs.filter(|run| run.outcome.is_none()).count()
     }
 
@@ -69,21 +74,33 @@ fn check(context: &Context, config: &Config, out: &mut dyn Write) -> Result<Exit
 fn audited(context: &Context, config: &Config, store: &SqliteStore) -> Result<Audited, CliError> {
     let keep = TimeDelta::from_std(config.store.keep).unwrap_or(TimeDelta::MAX);
     let kept_from = context.now().checked_sub_signed(keep);
-    let (ledger, damage, guards) = context.block_on(async {
-        let guards = store.damaged_guards().await?;
-        Ok((store.ledger().await?, store.damage().await?, guards))
-    })?;
+    let (ledger, damage, guards) = context.block_on(rows(store))?;
     let scope = Scope {
         zones: &config.zones,
         kept_from: kept_from.unwrap_or(DateTime::<Utc>::MIN_UTC),
         under_way: UnderWay::Allowed,
     };
     Ok(Audited {
-        violations: audit::audit(&ledger, scope),
+        violations: ledger
+            .as_ref()
+            .map(|ledger| audit::audit(ledger, scope))
+            .unwrap_or_default(),
         ledger,
         damage,
         guards: guards.into_iter().map(|(_, why)| why).collect(),
     })
+}
+
+/// All rows, and what is wrong with the file and the guards. The file first: damage may keep the rows from being read,
+/// and then it is what there is to tell.
+async fn rows(store: &SqliteStore) -> Result<Rows, CliError> {
+    let damage = store.damage().await?;
+    let read = async { Ok((store.ledger().await?, store.damaged_guards().await?)) };
+    match read.await {
+        Ok((ledger, guards)) => Ok((Some(ledger), damage, guards)),
+        Err(CliError::Store(_)) if !damage.is_empty() => Ok((None, damage, Vec::new())),
+        Err(error) => Err(error),
+    }
 }
 
 fn as_text(
@@ -92,15 +109,17 @@ fn as_text(
     audited: &Audited,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
-    let ledger = &audited.ledger;
     writeln!(out, "store     {}", store.path().display())?;
-    writeln!(
-        out,
-        "rows      {}, {}, {}",
-        linting::counted(ledger.slots.len(), "slot"),
-        linting::counted(ledger.runs.len(), "run"),
-        linting::counted(ledger.deferrals.len(), "deferral"),
-    )?;
+    match &audited.ledger {
+        Some(ledger) => writeln!(
+            out,
+            "rows      {}, {}, {}",
+            linting::counted(ledger.slots.len(), "slot"),
+            linting::counted(ledger.runs.len(), "run"),
+            linting::counted(ledger.deferrals.len(), "deferral"),
+        )?,
+        None => writeln!(out, "rows      cannot be read")?,
+    }
     if audited.under_way() > 0 {
         let runs = linting::counted(audited.under_way(), "run");
         writeln!(
@@ -111,7 +130,15 @@ fn as_text(
     for line in audited.wrong() {
         writeln!(out, "wrong     {line}")?;
     }
-    match (audited.is_sound(), ledger.watermark) {
+    if !audited.damage.is_empty() {
+        return writeln!(
+            out,
+            "the file is damaged: stop the daemon, move its folder away, and put a copy made by `offpeak store backup` \
+             in its place"
+        );
+    }
+    let watermark = audited.ledger.as_ref().and_then(|it| it.watermark);
+    match (audited.is_sound(), watermark) {
         (false, _) => {
             let wrong = linting::counted(audited.wrong().count(), "violation");
             writeln!(out, "{wrong}; `offpeak history` shows what the rows say")
@@ -126,14 +153,14 @@ fn as_text(
 }
 
 fn as_json(store: &SqliteStore, audited: &Audited) -> serde_json::Value {
-    let ledger = &audited.ledger;
+    let ledger = audited.ledger.as_ref();
     json!({
         "store": store.path().display().to_string(),
         "ok": audited.is_sound(),
-        "watermark": ledger.watermark.map(twins::instant),
-        "slots": ledger.slots.len(),
-        "runs": ledger.runs.len(),
-        "deferrals": ledger.deferrals.len(),
+        "watermark": ledger.and_then(|it| it.watermark).map(twins::instant),
+        "slots": ledger.map(|it| it.slots.len()),
+        "runs": ledger.map(|it| it.runs.len()),
+        "deferrals": ledger.map(|it| it.deferrals.len()),
         "under_way": audited.under_way(),
         "violations": audited.wrong().collect::<Vec<_>>(),
     })

@@ -74,7 +74,12 @@ impl Teller {
             | Notice::Attempted { .. }
             | Notice::Recorded { .. }
             | Notice::SteppedBack { .. }
+            | Notice::ClockUnset { .. }
+            | Notice::SpanSkipped { .. }
+            | Notice::ZonesChanged { .. }
             | Notice::StoreFailed { .. }
+            | Notice::Unrecorded { .. }
+            | Notice::StoreWorks { .. }
             | Notice::Draining { .. } => {}
         }
     }
@@ -201,7 +206,8 @@ impl Desk {
         self.put(&name, &Alert { group, news, at });
     }
 
-    /// How the job stood before this run. A store that cannot tell has been complained of; better told twice than never.
+    /// How the job stood before this run. A store that cannot tell has been complained of; better told twice than
+    /// never.
     async fn looked_up(&self, ending: &Ending) -> Standing {
         let job = ending.slot.job.clone();
         let found = self.store.standing(job, ending.run).await;

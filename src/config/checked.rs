@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::Plan;
@@ -10,6 +11,16 @@ use crate::guard::GuardPolicy;
 use crate::job::{GroupId, JobId, KeyId};
 use crate::lint::{Levels, Rule};
 use crate::schedule::Zones;
+
+/// Variables that are for us alone, whatever the settings name: the API's own key, which may be set although the keys
+/// come from files, the place of systemd's credentials, and how systemd is told that we are well.
+pub const OWN_VARIABLES: [&str; 5] = [
+    "ANTHROPIC_API_KEY",
+    "CREDENTIALS_DIRECTORY",
+    "NOTIFY_SOCKET",
+    "WATCHDOG_PID",
+    "WATCHDOG_USEC",
+];
 
 /// A whole checked configuration.
 #[derive(Debug, Clone)]
@@ -30,8 +41,12 @@ pub struct Config {
     pub guard: GuardPolicy,
     /// How long yielded work may wait for a slot.
     pub expires_after: Duration,
+    /// The settings file, there or not.
+    pub settings_file: PathBuf,
+    /// The folders whose YAML files are jobs.
+    pub job_folders: Vec<PathBuf>,
     /// Jobs, groups, windows and policies.
-    pub plan: Plan,
+    pub plan: Arc<Plan>,
     /// The store's folder, absolute, and how long its rows are kept.
     pub store: StoreConfig,
     /// Who can be told, by name.
@@ -45,33 +60,50 @@ pub struct Config {
 }
 
 impl Config {
-    /// The environment variables that hold secrets, sorted, each once: of keys, of webhooks and of
-    /// the deadman's address.
-    ///
-    /// No program of a job may inherit them.
+    /// The environment variables that no program of a job may inherit, sorted, each once: those of keys, of webhooks
+    /// and of the deadman's address, and [`OWN_VARIABLES`].
     #[must_use]
     pub fn secret_variables(&self) -> Vec<String> {
         let keys = self.keys.values().filter_map(|key| match &key.source {
-            KeySource::Env(name) => Some(name),
-            KeySource::File(_) => None,
+            KeySource::Env(name) => Some(name.as_str()),
+            KeySource::File(_) | KeySource::Credential(_) => None,
         });
         let webhooks = self.notify.values().filter_map(|notify| match &notify.way {
-            NotifyWay::Webhook { address_env, .. } => Some(address_env),
+            NotifyWay::Webhook { address_env, .. } => Some(address_env.as_str()),
             NotifyWay::Command(_) => None,
         });
-        let deadman = self.deadman.as_ref().map(|deadman| &deadman.url_env);
-        let names: BTreeSet<&String> = keys.chain(webhooks).chain(deadman).collect();
-        names.into_iter().cloned().collect()
+        let deadman = self
+            .deadman
+            .as_ref()
+            .map(|deadman| deadman.url_env.as_str());
+        let all: BTreeSet<&str> = keys
+            .chain(webhooks)
+            .chain(deadman)
+            .chain(OWN_VARIABLES)
+            .collect();
+        all.into_iter().map(str::to_owned).collect()
     }
 }
 
 /// Where a key's secret is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyConfig {
-    /// The environment variable or the file.
+    /// The environment variable, the file or the credential.
     pub source: KeySource,
     /// The group that shares its limits.
     pub group: GroupId,
+    /// What becomes of a file that is not ours alone.
+    pub exposure: Exposure,
+}
+
+/// What becomes of a key file that others can read, change or own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Exposure {
+    /// It is refused.
+    #[default]
+    Refused,
+    /// It is used, and the log warns at each start.
+    Allowed,
 }
 
 /// Where a secret is found; never the secret.
@@ -81,6 +113,8 @@ pub enum KeySource {
     Env(String),
     /// This file, an absolute path.
     File(PathBuf),
+    /// The credential of this name, which systemd puts into the folder that `CREDENTIALS_DIRECTORY` names.
+    Credential(String),
 }
 
 /// Where requests go, and how long to wait.
@@ -94,10 +128,12 @@ pub struct UpstreamConfig {
     pub auth: Auth,
     /// To a connection.
     pub connect: Duration,
-    /// To the first byte of the reply.
+    /// To the first byte of a streamed reply.
     pub first_byte: Duration,
     /// Between two bytes.
     pub idle: Duration,
+    /// The most bytes of a reply.
+    pub max_answer_bytes: usize,
 }
 
 /// Which header carries the key.

@@ -60,7 +60,20 @@ fn output_path(cx: &mut Context<'_>, field: Field<'_>) -> Option<String> {
         cx.expected(field, "the path of a file");
         return None;
     }
+    if strays(&path) {
+        let reason = "this leads out of the working folder";
+        let help = "a path that is meant to begins with `/` or `..`";
+        cx.refuse(field, reason, help);
+        return None;
+    }
     Some(path)
+}
+
+/// Whether a path leads above where it starts, and does not say so at its beginning. What values add is seen at a run.
+fn strays(path: &str) -> bool {
+    let first = path.split('/').find(|part| *part != ".");
+    let normal = normal_path(path, "job");
+    first != Some("..") && (normal == ".." || normal.starts_with("../"))
 }
 
 /// A path in the form in which two jobs' outputs are compared: the same text means the same file.
@@ -196,6 +209,17 @@ fn json(cx: &mut Context<'_>, field: Field<'_>, node: &Node) -> Option<serde_jso
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_path_that_begins_so_may_lead_out() {
+        for path in ["out/../../a.md", "{{ date }}/../../a.md", "./a/../../b.md"] {
+            assert!(strays(path), "{path}");
+        }
+        let meant = ["../a.md", "./../a.md", "../../a.md", "/srv/../a.md"];
+        for path in meant.into_iter().chain(["out/../a.md", "a..b/..c.md"]) {
+            assert!(!strays(path), "{path}");
+        }
+    }
 
     #[test]
     fn paths_that_name_one_file_have_one_form() {

@@ -142,6 +142,9 @@ fn upstream(cx: &mut Context<'_>, root: &mut Fields<'_>) -> UpstreamConfig {
         timeout(cx, "idle"),
     );
     timeouts.close(cx);
+    let max_answer_bytes = fields
+        .read(cx, "max_answer_bytes", typed::size)
+        .expect(BUILT_IN);
     fields.close(cx);
     UpstreamConfig {
         base_url,
@@ -150,6 +153,7 @@ fn upstream(cx: &mut Context<'_>, root: &mut Fields<'_>) -> UpstreamConfig {
         connect,
         first_byte,
         idle,
+        max_answer_bytes,
     }
 }
 

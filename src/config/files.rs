@@ -77,6 +77,27 @@ fn unreadable(path: &Path, folder: &Path, message: &str, help: Option<String>) -
     }
 }
 
+/// Whether a file of this name is read as YAML.
+pub fn is_yaml(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default();
+    ["yaml", "yml"]
+        .iter()
+        .any(|yaml| ending.eq_ignore_ascii_case(yaml))
+}
+
+/// The folders whose YAML files are jobs: those named, those of files that are named, or the folder `jobs`.
+pub fn job_folders(named: &[PathBuf], folder: &Path) -> Vec<PathBuf> {
+    if named.is_empty() {
+        return vec![folder.join("jobs")];
+    }
+    let roots = named.iter().map(|path| absolute(path));
+    let folders = roots.map(|root| match root.parent() {
+        Some(parent) if !root.is_dir() => parent.to_owned(),
+        Some(_) | None => root,
+    });
+    folders.collect()
+}
+
 /// The job files: those named, and those directly in the folders named, by name; or those in the folder `jobs`.
 pub fn find_jobs(named: &[PathBuf], folder: &Path) -> (Vec<PathBuf>, Vec<Unreadable>) {
     let default = [folder.join("jobs")];
@@ -215,10 +236,7 @@ fn list(root: &Path) -> io::Result<(Vec<PathBuf>, Vec<Odd>)> {
         let Some(ending) = ending.filter(|_| !name.starts_with(b".")) else {
             continue;
         };
-        let is_yaml = ["yaml", "yml"]
-            .iter()
-            .any(|yaml| ending.eq_ignore_ascii_case(yaml));
-        match (is_yaml, path.is_dir()) {
+        match (is_yaml(&path), path.is_dir()) {
             (true, false) => files.push(path),
             (true, true) => odd.push(Odd::Folder(path)),
             (false, false) if is_misspelt(ending) => odd.push(Odd::Misnamed(path)),

@@ -105,7 +105,8 @@ pub fn duration(node: &Node) -> Option<String> {
     })
 }
 
-/// A duration in the forms that other programs take, and whether a unit was written: `5 m`, `1.5h`, `10 minutes`, `PT10M`, `600`.
+/// A duration in the forms that other programs take, and whether a unit was written: `5 m`, `1.5h`, `10 minutes`,
+/// `PT10M`, `600`.
 fn meant_duration(text: &str) -> Option<(Duration, bool)> {
     if text.len() > MAX_LOOKED_AT {
         return None;

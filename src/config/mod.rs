@@ -25,6 +25,7 @@ mod embedded;
 mod explain;
 mod fields;
 mod files;
+mod key_file;
 mod meant;
 mod mistakes;
 mod node;
@@ -47,17 +48,18 @@ mod zoneinfo;
 
 pub use bounded::read_bounded;
 pub use checked::{
-    Auth, Config, DeadmanConfig, KeyConfig, KeySource, NotifyConfig, NotifyWay, StoreConfig,
-    UpstreamConfig, WebhookFormat,
+    Auth, Config, DeadmanConfig, Exposure, KeyConfig, KeySource, NotifyConfig, NotifyWay,
+    OWN_VARIABLES, StoreConfig, UpstreamConfig, WebhookFormat,
 };
 pub use edit::{DiffLine, FileEdit, Refusal, Side, WriteError, edits, write};
 pub use embedded::{DEFAULTS, embedded_jobs};
+pub use key_file::Exposed;
 pub use mistakes::{ConfigErrors, Mistake, Related, Unreadable};
 pub use options::{Environment, Options};
 pub use read::{Reading, load, read};
 pub use render::{Level, Mark, Report, Style, render};
 pub use schema::{JOB_SCHEMA, SETTINGS_SCHEMA};
-pub use secrets::{KeyError, resolve_key};
+pub use secrets::{KeyError, exposed_key, has_secret, resolve_key};
 pub use shared_secrets::{SharedSecret, shared_secrets};
 pub use source::{Place, Source};
 pub use sources::Sources;

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use secrecy::{ExposeSecret, SecretString};
 
 use super::zoneinfo::SYSTEM_ZONEINFO;
 
@@ -58,8 +61,11 @@ impl Options {
 }
 
 /// Environment variables; their values never show when printed.
+///
+/// Any of them may be a secret, so there is one copy of each, which is wiped when the last owner is gone. The system's
+/// own copy, with which the process was started, cannot be wiped from here.
 #[derive(Clone, Default)]
-pub struct Environment(BTreeMap<String, String>);
+pub struct Environment(Arc<BTreeMap<String, SecretString>>);
 
 impl Environment {
     /// The variables of this process. Values that are no UTF-8 are left out.
@@ -68,24 +74,21 @@ impl Environment {
         let utf8 = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
-        Self(std::env::vars_os().filter_map(utf8).collect())
+        std::env::vars_os().filter_map(utf8).collect()
     }
 
     /// The value of a variable.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.0.get(name).map(ExposeSecret::expose_secret)
     }
 }
 
 impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for Environment {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
-        Self(
-            pairs
-                .into_iter()
-                .map(|(name, value)| (name.into(), value.into()))
-                .collect(),
-        )
+        let pairs = pairs.into_iter();
+        let held = pairs.map(|(name, value)| (name.into(), SecretString::from(value.into())));
+        Self(Arc::new(held.collect()))
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::engine::{GroupPlan, Plan};
 use crate::job::JobId;
 
 use super::checked::{Config, StoreConfig};
-use super::context::Context;
+use super::context::{Context, shown_path};
 use super::crowd;
 use super::decode_job::DecodedJob;
 use super::decode_rules::Accepted;
@@ -62,6 +63,13 @@ impl Reading {
             self.settings_file.as_deref() == Some(mistake.place.source().path())
         };
         self.mistakes.iter().filter(is_there)
+    }
+
+    /// Whether the settings file could be read, or there is none.
+    #[must_use]
+    pub fn are_settings_read(&self) -> bool {
+        let path = shown_path(&self.config.settings_file, &self.config.folder);
+        self.unreadable.iter().all(|it| it.path != path)
     }
 
     /// What is wrong, apart from what could be read.
@@ -168,7 +176,7 @@ fn assemble(
     folder: &Path,
     settings: Settings,
     zones: ZoneShelf<'_>,
-    jobs: BTreeMap<JobId, DecodedJob>,
+    jobs: Vec<(JobId, DecodedJob)>,
 ) -> (Config, Sources) {
     let mut sources = Sources::default();
     let mut groups = BTreeMap::new();
@@ -183,7 +191,7 @@ fn assemble(
         };
         groups.insert(key.group.clone(), plan);
     }
-    let (mut planned, mut accepted) = (BTreeMap::new(), BTreeMap::new());
+    let (mut planned, mut accepted) = (Vec::with_capacity(jobs.len()), BTreeMap::new());
     for (id, decoded) in jobs {
         let (mut reasons, mut accepts) = (BTreeMap::new(), BTreeMap::new());
         for (rule, Accepted { reason, place }) in decoded.accepted {
@@ -199,7 +207,7 @@ fn assemble(
             accepts,
         };
         sources.add_job(id.clone(), places);
-        planned.insert(id, decoded.planned);
+        planned.push((id, decoded.planned));
     }
     let (store, keep) = &settings.store;
     let config = Config {
@@ -208,6 +216,11 @@ fn assemble(
             path: options.store_folder(folder, store),
             keep: *keep,
         },
+        settings_file: match &options.config_file {
+            Some(file) => files::absolute(file),
+            None => folder.join("offpeak.yaml"),
+        },
+        job_folders: files::job_folders(&options.jobs, folder),
         keys: settings.keys,
         upstream: settings.upstream,
         comfortable_gap: settings.rules.comfortable_gap,
@@ -215,13 +228,14 @@ fn assemble(
         accepted,
         guard: settings.guard,
         expires_after: settings.defer.expires_after,
-        plan: Plan {
-            jobs: planned,
+        plan: Arc::new(Plan {
+            jobs: planned.into_iter().collect(),
             groups,
             peaks: settings.rules.peaks,
             min_gap: settings.rules.min_gap,
             grace: settings.grace,
-        },
+            edge: None,
+        }),
         notify: settings.notify,
         deadman: settings.deadman,
         zone_release: zones.release().to_owned(),

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use crate::job::{JobId, TextSource};
 use crate::lint::Rule;
 
+use super::checked::KeySource;
 use super::context::{Context, plain};
 use super::decode_job::{DecodedJob, job};
 use super::decode_output::normal_path;
 use super::decode_settings::Settings;
 use super::fields::{Field, Fields};
-use super::files::Document;
+use super::files::{Document, is_yaml};
 use super::mistakes::Mistake;
 use super::node::{Node, Value};
 use super::source::{Place, Source};
@@ -21,7 +22,9 @@ use super::typed;
 #[derive(Debug)]
 pub struct Jobs<'s> {
     settings: &'s Settings,
-    decoded: BTreeMap<JobId, DecodedJob>,
+    /// A list, and by name only at the end: the nodes of a map that grows are half empty, and ten thousand jobs are
+    /// many megabytes.
+    decoded: Vec<(JobId, DecodedJob)>,
     ids: BTreeMap<JobId, Place>,
     /// The job files.
     files: BTreeSet<PathBuf>,
@@ -32,7 +35,7 @@ impl<'s> Jobs<'s> {
     pub fn new(settings: &'s Settings) -> Self {
         Self {
             settings,
-            decoded: BTreeMap::new(),
+            decoded: Vec::new(),
             ids: BTreeMap::new(),
             files: BTreeSet::new(),
         }
@@ -45,8 +48,9 @@ impl<'s> Jobs<'s> {
         cx.job = None;
     }
 
-    /// Reports what only shows over all jobs, and hands them over.
-    pub fn finish(self, cx: &mut Context<'_>, store: &Path) -> BTreeMap<JobId, DecodedJob> {
+    /// Reports what only shows over all jobs, and hands them over by name.
+    pub fn finish(mut self, cx: &mut Context<'_>, store: &Path) -> Vec<(JobId, DecodedJob)> {
+        self.decoded.sort_by(|(a, _), (b, _)| a.cmp(b));
         self.report_collisions(cx);
         self.report_overwrites(cx, store);
         self.decoded
@@ -55,13 +59,23 @@ impl<'s> Jobs<'s> {
     /// An answer must not take the place of a file that offpeak itself reads or keeps.
     fn report_overwrites(&self, cx: &mut Context<'_>, store: &Path) {
         let settings = cx.folder.join("offpeak.yaml");
-        let prompts = self.decoded.values().flat_map(prompt_files);
+        let keys = self
+            .settings
+            .keys
+            .values()
+            .filter_map(|key| match &key.source {
+                KeySource::File(path) => Some(plain(path)),
+                KeySource::Env(_) | KeySource::Credential(_) => None,
+            });
+        let folders: BTreeSet<&Path> = self.files.iter().filter_map(|it| it.parent()).collect();
+        let prompts = self.decoded.iter().flat_map(|(_, job)| prompt_files(job));
         let read: BTreeSet<PathBuf> = self
             .files
             .iter()
             .cloned()
             .chain(prompts)
             .chain([settings])
+            .chain(keys)
             .collect();
         for (id, decoded) in &self.decoded {
             let output = decoded.planned.job.output.as_ref();
@@ -74,6 +88,8 @@ impl<'s> Jobs<'s> {
                 "lies in the store's folder"
             } else if read.contains(&target) {
                 "is a file that offpeak reads"
+            } else if is_yaml(&target) && target.parent().is_some_and(|it| folders.contains(it)) {
+                "would become a job"
             } else {
                 continue;
             };

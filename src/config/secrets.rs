@@ -1,19 +1,16 @@
 //! Fetches a key's secret at the last moment, and says what is wrong without showing it.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
-use secrecy::zeroize::Zeroizing;
 
-use super::checked::{KeyConfig, KeySource};
-use super::context::{must_be_a_file, reason};
+use super::checked::{Exposure, KeyConfig, KeySource};
+use super::key_file::{self, Exposed};
 use super::options::Environment;
 use crate::secret::{self, SecretError};
 
-/// No key is near as long; a wrong path may name a log or a device.
-const MAX_SECRET_BYTES: u64 = 16 * 1_024;
+/// Where systemd says that the credentials of a service are.
+const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 
 /// Why a key has no usable secret. No variant holds the secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,6 +18,23 @@ pub enum KeyError {
     /// The variable is not set.
     #[error("the environment variable `{0}` is not set; set it to the API key")]
     Unset(String),
+    /// Nobody has given us credentials.
+    #[error(
+        "the credential `{0}` is not at hand, because CREDENTIALS_DIRECTORY is not set; \
+         offpeak must run under systemd with LoadCredential={0}:/path/to/the/key"
+    )]
+    NoCredentials(String),
+    /// The service has other credentials, but none of this name.
+    #[error(
+        "the credential `{name}` is not in {folder}; \
+         the unit must have LoadCredential={name}:/path/to/the/key"
+    )]
+    NoCredential {
+        /// Its name.
+        name: String,
+        /// Where the credentials are.
+        folder: PathBuf,
+    },
     /// The file cannot be read.
     #[error("the key file {path} cannot be read: {reason}")]
     Unreadable {
@@ -29,13 +43,16 @@ pub enum KeyError {
         /// What the system says.
         reason: String,
     },
-    /// Others may read the file.
-    #[error("the key file {path} can be read by others (mode {mode:03o}); run: chmod 600 {path}")]
+    /// The file is not ours alone.
+    #[error(
+        "the key file {path} {exposed}; run: {} {path} (or set `allow_exposed: true` for the key)",
+        exposed.cure()
+    )]
     Exposed {
         /// The file.
         path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
+        /// Who else could read or change it.
+        exposed: Exposed,
     },
     /// There is nothing but white space.
     #[error("{0} is empty; put the API key there")]
@@ -54,7 +71,7 @@ pub enum KeyError {
 ///
 /// # Errors
 ///
-/// The variable is not set, the file cannot be read or can be read by others, or what stands there is no key.
+/// The variable is not set, the file cannot be read or is not ours alone, or what stands there is no key.
 pub fn resolve_key(key: &KeyConfig, environment: &Environment) -> Result<SecretString, KeyError> {
     match &key.source {
         KeySource::Env(name) => {
@@ -63,8 +80,59 @@ pub fn resolve_key(key: &KeyConfig, environment: &Environment) -> Result<SecretS
                 .ok_or_else(|| KeyError::Unset(name.clone()))?;
             usable(value, || format!("the environment variable `{name}`"))
         }
-        KeySource::File(path) => {
-            usable(&read(path)?, || format!("the key file {}", path.display()))
+        KeySource::File(path) => from_file(path, key.exposure),
+        KeySource::Credential(name) => from_file(&credential(name, environment)?, key.exposure),
+    }
+}
+
+/// Who else could read or change the file of a key that may be exposed; the log warns of it at each start.
+#[must_use]
+pub fn exposed_key(key: &KeyConfig, environment: &Environment) -> Option<(PathBuf, Exposed)> {
+    let path = match (&key.source, key.exposure) {
+        (KeySource::Env(_), _) | (_, Exposure::Refused) => return None,
+        (KeySource::File(path), Exposure::Allowed) => path.clone(),
+        (KeySource::Credential(name), Exposure::Allowed) => credential(name, environment).ok()?,
+    };
+    let exposed = key_file::read(&path).ok()?.exposed?;
+    Some((path, exposed))
+}
+
+/// Whether something stands where the secret should; not whether it is of use.
+#[must_use]
+pub fn has_secret(source: &KeySource, environment: &Environment) -> bool {
+    match source {
+        KeySource::Env(name) => environment.get(name).is_some(),
+        KeySource::File(path) => path.is_file(),
+        KeySource::Credential(name) => credential(name, environment).is_ok(),
+    }
+}
+
+/// The file of a credential, which is there.
+fn credential(name: &str, environment: &Environment) -> Result<PathBuf, KeyError> {
+    let folder = environment
+        .get(CREDENTIALS)
+        .filter(|folder| !folder.is_empty())
+        .ok_or_else(|| KeyError::NoCredentials(name.to_owned()))?;
+    let path = Path::new(folder).join(name);
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(KeyError::NoCredential {
+        name: name.to_owned(),
+        folder: folder.into(),
+    })
+}
+
+fn from_file(path: &Path, exposure: Exposure) -> Result<SecretString, KeyError> {
+    let path = path.to_owned();
+    let found = match key_file::read(&path) {
+        Ok(found) => found,
+        Err(reason) => return Err(KeyError::Unreadable { path, reason }),
+    };
+    match (found.exposed, exposure) {
+        (Some(exposed), Exposure::Refused) => Err(KeyError::Exposed { path, exposed }),
+        (Some(_), Exposure::Allowed) | (None, _) => {
+            usable(&found.text, || format!("the key file {}", path.display()))
         }
     }
 }
@@ -82,48 +150,6 @@ fn usable(text: &str, whence: impl Fn() -> String) -> Result<SecretString, KeyEr
     }
 }
 
-fn read(path: &Path) -> Result<Zeroizing<String>, KeyError> {
-    let unreadable = |reason| KeyError::Unreadable {
-        path: path.to_owned(),
-        reason,
-    };
-    must_be_a_file(path).map_err(unreadable)?;
-    let file = File::open(path).map_err(|error| unreadable(reason(&error)))?;
-    let metadata = file
-        .metadata()
-        .map_err(|error| unreadable(reason(&error)))?;
-    check_mode(path, &metadata)?;
-    let mut text = Zeroizing::new(String::new());
-    let read = file
-        .take(MAX_SECRET_BYTES + 1)
-        .read_to_string(&mut text)
-        .map_err(|error| unreadable(reason(&error)))?;
-    if u64::try_from(read).is_ok_and(|bytes| bytes > MAX_SECRET_BYTES) {
-        return Err(unreadable("it is too large for a key".to_owned()));
-    }
-    Ok(text)
-}
-
-#[cfg(unix)]
-fn check_mode(path: &Path, metadata: &std::fs::Metadata) -> Result<(), KeyError> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = metadata.permissions().mode() & 0o777;
-    // A group may read: systemd's credentials and container secrets come as 0440.
-    if mode.trailing_zeros() >= 3 {
-        Ok(())
-    } else {
-        Err(KeyError::Exposed {
-            path: path.to_owned(),
-            mode,
-        })
-    }
-}
-
-#[cfg(not(unix))]
-fn check_mode(_path: &Path, _metadata: &std::fs::Metadata) -> Result<(), KeyError> {
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +160,7 @@ mod tests {
         let key = KeyConfig {
             source: KeySource::Env("THE_KEY".into()),
             group: GroupId::new("main"),
+            exposure: Exposure::Refused,
         };
         resolve_key(
             &key,
@@ -141,7 +168,6 @@ mod tests {
         )
     }
 
-    #[cfg(unix)]
     fn file_key(bytes: &[u8], mode: u32) -> (String, Result<SecretString, KeyError>) {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
@@ -151,6 +177,7 @@ mod tests {
         let key = KeyConfig {
             source: KeySource::File(path.clone()),
             group: GroupId::new("main"),
+            exposure: Exposure::Refused,
         };
         (
             path.display().to_string(),
@@ -196,7 +223,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_key_file_is_read_unless_others_can_read_it_too() {
         assert_eq!(
@@ -211,11 +237,12 @@ mod tests {
         let message = read.unwrap_err().to_string();
         assert_eq!(
             message,
-            format!("the key file {path} can be read by others (mode 644); run: chmod 600 {path}")
+            format!(
+                "the key file {path} can be read by others (mode 644); run: chmod 600 {path} (or set `allow_exposed: true` for the key)"
+            )
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_file_that_is_no_key_is_refused() {
         assert!(
@@ -243,6 +270,7 @@ mod tests {
         let key = |path: &str| KeyConfig {
             source: KeySource::File(path.into()),
             group: GroupId::new("main"),
+            exposure: Exposure::Refused,
         };
         let error = resolve_key(&key("/nonexistent/key"), &Environment::default()).unwrap_err();
         assert_eq!(

@@ -63,7 +63,7 @@ impl fmt::Display for SharedSecret {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::KeySource;
+    use crate::config::{Exposure, KeySource};
 
     /// Keys with their groups and secrets; `None` is not set.
     fn shared(keys: &[(&str, &str, Option<&str>)]) -> Vec<String> {
@@ -76,7 +76,13 @@ mod tests {
             .map(|(name, group, _)| {
                 let source = KeySource::Env((*name).to_owned());
                 let group = GroupId::new(*group);
-                (KeyId::new(*name), KeyConfig { source, group })
+                let exposure = Exposure::Refused;
+                let key = KeyConfig {
+                    source,
+                    group,
+                    exposure,
+                };
+                (KeyId::new(*name), key)
             })
             .collect();
         let shared = shared_secrets(&keys, &environment);

@@ -17,8 +17,8 @@ pub struct Watched {
     pub signature: u64,
 }
 
-/// Looks at the folders and files that [`super::read()`] would read. Prompts and inputs are read anew for each run and
-/// do not count.
+/// Looks at the folders and files that [`super::read()`] would read, the system's zone data among them. Prompts and
+/// inputs are read anew for each run and do not count.
 #[must_use]
 pub fn watched(options: &Options) -> Watched {
     let folder = absolute(&options.folder);
@@ -42,7 +42,8 @@ pub fn watched(options: &Options) -> Watched {
             .filter_map(|path| parent(path)),
     );
     let mut hasher = DefaultHasher::new();
-    for file in jobs.iter().chain([&settings]) {
+    let zones = zone_places(&options.zoneinfo);
+    for file in jobs.iter().chain([&settings]).chain(&zones) {
         file.hash(&mut hasher);
         identity(file).hash(&mut hasher);
     }
@@ -50,6 +51,17 @@ pub fn watched(options: &Options) -> Watched {
         folders,
         signature: hasher.finish(),
     }
+}
+
+/// What changes when zone data is upgraded: the files that name the release, and the folders, as each zone's file is
+/// replaced in them. A look between the two finds half of it, and the next look the rest.
+fn zone_places(zoneinfo: &Path) -> BTreeSet<PathBuf> {
+    let releases = ["tzdata.zi", "+VERSION"].map(|name| zoneinfo.join(name));
+    let entries = std::fs::read_dir(zoneinfo).into_iter().flatten().flatten();
+    let folders = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir());
+    releases.into_iter().chain(folders).collect()
 }
 
 fn parent(path: &Path) -> Option<PathBuf> {
@@ -97,6 +109,31 @@ mod tests {
         write("jobs/notes.md", "x");
         write("other.txt", "x");
         assert_eq!(signature(folder.path()), seen[5]);
+    }
+
+    #[test]
+    fn zone_data_that_is_upgraded_file_by_file_changes_the_signature_each_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let zoneinfo = folder.path().join("zoneinfo");
+        std::fs::create_dir_all(zoneinfo.join("Asia")).unwrap();
+        let options = Options {
+            zoneinfo: zoneinfo.clone(),
+            ..Options::new(folder.path())
+        };
+        let put = |name: &str, text: &str| {
+            std::fs::write(zoneinfo.join("new"), text).unwrap();
+            std::fs::rename(zoneinfo.join("new"), zoneinfo.join(name)).unwrap();
+            watched(&options).signature
+        };
+        let seen = [
+            watched(&options).signature,
+            put("tzdata.zi", "# version 2099a"),
+            put("Asia/Tokyo", "TZif"),
+            put("tzdata.zi", "# version 2099b"),
+        ];
+        let distinct: BTreeSet<u64> = seen.into_iter().collect();
+        assert_eq!(distinct.len(), seen.len());
+        assert_eq!(watched(&options).signature, seen[3]);
     }
 
     #[test]

@@ -11,7 +11,8 @@ use chrono::{DateTime, Utc};
 use super::keep::DeferralState;
 use super::plan::Plan;
 use super::ports::{Deferral, NewDeferral};
-use super::timeline::{Timeline, promised};
+use super::targets::Targets;
+use super::timeline::Timeline;
 use crate::job::{GroupId, JobId};
 use crate::outcome::{Outcome, Run, YieldReason};
 use crate::slot::{Origin, Slot};
@@ -99,8 +100,8 @@ pub fn wait_again(
         reason: YieldReason::Asked,
         origin: Origin::Deferred,
     };
-    let taken = promised(pending, &planned.job.group);
-    wait.to = timeline.target(&planned.job, &wait, now, &taken);
+    let mut targets = Targets::new(&timeline, now).beside(pending);
+    wait.to = targets.find(&planned.job, &wait);
     Some(wait)
 }
 

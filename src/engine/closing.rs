@@ -5,10 +5,11 @@ use chrono::{DateTime, Utc};
 use super::notice::Notice;
 use super::ports::{Deferral, Finish, NewDeferral};
 use super::runner::{Ended, Runner, Work, failed};
-use super::settle;
-use super::timeline::{Planned, promised};
+use super::settle::{self, Settled};
+use super::targets::Targets;
+use super::timeline::Planned;
 use crate::job::{Job, JobState};
-use crate::outcome::{FailReason, Outcome};
+use crate::outcome::{FailReason, Outcome, YieldReason};
 use crate::schedule::DeferRule;
 
 impl Runner {
@@ -16,8 +17,26 @@ impl Runner {
     pub(super) async fn close_gone(&self, work: &Work) {
         let settled = failed(FailReason::JobGone);
         let note = settle::note(None, &settled);
-        self.close(work, self.blank_finish(work, settled.outcome, note))
+        // What could not be closed is counted by the desk.
+        let _ = self
+            .close(work, self.blank_finish(work, settled.outcome, note))
             .await;
+    }
+
+    /// Closes a run that sends nothing, and whose work goes on to wait like this.
+    pub(super) async fn close_unsent(&self, work: &Work, wait: NewDeferral) {
+        let outcome = Outcome::Yielded(YieldReason::Interrupted);
+        let settled = Settled {
+            outcome: outcome.clone(),
+            wait: Some(wait),
+        };
+        let note = settle::note(None, &settled);
+        let finish = Finish {
+            deferral: settled.wait,
+            ..self.blank_finish(work, outcome, note)
+        };
+        // As above.
+        let _ = self.close(work, finish).await;
     }
 
     pub(super) async fn finish(&self, planned: Planned<'_>, work: &Work, ended: Ended) -> Finish {
@@ -36,9 +55,7 @@ impl Runner {
             wait.to = self.target(&planned.job.job, work, wait).await;
         }
         let note = settle::note(trouble, &settled);
-        let cost_usd = answer
-            .as_ref()
-            .and_then(|it| self.desk.world.upstream.cost_usd(it));
+        let cost_usd = answer.as_ref().and_then(|it| self.upstream().cost_usd(it));
         Finish {
             answer,
             cost_usd,
@@ -49,14 +66,17 @@ impl Runner {
     }
 
     /// The slot that takes the work. Only an open slot depends on what else is promised.
+    ///
+    /// Of two runs that end at once, neither sees what the other was promised. The instant is for people then: which
+    /// promises hold, and that none is given twice, is decided by `Promises`.
     async fn target(&self, job: &Job, work: &Work, wait: &NewDeferral) -> Option<DateTime<Utc>> {
         let mut pending = match wait.rule {
             DeferRule::OpenSlot => self.pending().await,
             DeferRule::NextSlot | DeferRule::OwnSlot => Vec::new(),
         };
         pending.retain(|it| work.carried.as_ref().is_none_or(|own| own.id != it.id));
-        self.timeline
-            .target(job, wait, self.desk.now(), &promised(&pending, &job.group))
+        let targets = Targets::new(&self.timeline, self.desk.now());
+        targets.beside(&pending).find(job, wait)
     }
 
     /// The pending deferrals; none if the store fails, and it is said.
@@ -85,7 +105,11 @@ impl Runner {
     }
 
     /// Ends the run in the store, and only then says so.
-    pub(super) async fn close(&self, work: &Work, finish: Finish) -> Option<Finish> {
+    ///
+    /// # Errors
+    ///
+    /// What the store did not take. An answer in it was paid for, and may be nowhere else.
+    pub(super) async fn close(&self, work: &Work, finish: Finish) -> Result<Finish, Box<Finish>> {
         let store = &self.desk.world.store;
         match self.desk.persist(|| store.finish(finish.clone())).await {
             Ok(()) => {
@@ -94,11 +118,18 @@ impl Runner {
                     slot,
                     finish: finish_told,
                 });
-                Some(finish)
+                Ok(finish)
             }
             Err(_said) => {
                 self.desk.leave_unclosed();
-                None
+                let finish = Box::new(finish);
+                if finish.answer.is_some() {
+                    self.desk.say(Notice::Unrecorded {
+                        slot: work.slot.clone(),
+                        finish: finish.clone(),
+                    });
+                }
+                Err(finish)
             }
         }
     }

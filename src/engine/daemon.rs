@@ -3,44 +3,41 @@
 //! One future that polls its running slots. It spawns nothing and owns no
 //! timer, so that the same code runs in virtual time.
 
+mod planning;
+mod waking;
+
 use std::future::pending;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use futures_util::{FutureExt, select_biased};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
 
+use super::clocks;
 use super::desk::{Desk, Patience};
 use super::error::EngineError;
 use super::notice::Notice;
-use super::pickup::Place;
 use super::plan::Plan;
-use super::ports::{Claim, Claimed, Fate, Pending, StoreError, Tick, World};
+use super::ports::{Pending, StoreError, Tick, World};
 use super::promise::{Promises, span_until};
-use super::runner::{Runner, Work};
+use super::pulse::{Beat, Health, Pulse};
 use super::stop::{Drained, Stop, StopSignal};
-use super::tick::{Scene, Wake, wake};
-use super::timeline::{Timeline, adopt, promised};
-use crate::outcome::RunId;
+use super::timeline::Timeline;
 use crate::schedule::Entry;
-use crate::slot::{Origin, Slot};
 
-/// No sleep is longer, so that a wall clock that was moved is seen.
-const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+use waking::SWEEP;
 
 /// How soon a wake-up that the store failed is tried again: several times within a slot's grace of a minute.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// A step back that is longer is taken for a correction: the new time holds. Debian's cron draws the line here too.
-const LONG_STEP: TimeDelta = TimeDelta::hours(3);
-
 /// Runs the schedule until the stop signal, then drains.
 ///
 /// The plan is the latest value of `plans`; a new value takes its place once the slots due before it are dealt with. A
-/// store that fails later on is reported as [`Notice::StoreFailed`] and tried again; nothing is sent meanwhile.
+/// store that fails later on is reported as [`Notice::StoreFailed`] and tried again until [`Notice::StoreWorks`];
+/// nothing is sent meanwhile.
 ///
 /// # Errors
 ///
@@ -51,15 +48,38 @@ pub async fn serve(
     stop: watch::Receiver<Stop>,
     notices: UnboundedSender<Notice>,
 ) -> Result<Drained, EngineError> {
+    serve_with_pulse(world, plans, stop, notices, Pulse::unfelt()).await
+}
+
+/// [`serve`] that says at every wake-up that it lives, also while it drains.
+///
+/// # Errors
+///
+/// As those of [`serve`].
+pub async fn serve_with_pulse(
+    world: World,
+    plans: watch::Receiver<Arc<Plan>>,
+    stop: watch::Receiver<Stop>,
+    notices: UnboundedSender<Notice>,
+    pulse: Pulse,
+) -> Result<Drained, EngineError> {
     let desk = Desk::new(
         world,
         StopSignal::new(stop),
         notices,
         Patience::UntilStopped,
     );
-    let mut daemon = Daemon::start(desk, plans).await?;
+    clocks::wait_until_set(&desk).await;
+    if clocks::is_unset(desk.now()) {
+        return Ok(Drained {
+            running: 0,
+            unclosed: 0,
+        });
+    }
+    let mut daemon = Daemon::start(desk, plans, pulse).await?;
     while !daemon.desk.stop.is_raised() {
         let rest = daemon.wake_up().await;
+        daemon.beat(rest);
         daemon.wait(rest).await;
     }
     Ok(daemon.drain().await)
@@ -73,18 +93,30 @@ struct Daemon {
     watermark: DateTime<Utc>,
     /// The first entry after the watermark.
     next: Option<Entry>,
+    /// The first entry after it that fires.
+    fires: Option<Entry>,
     promises: Promises,
+    /// Whether the clock fell behind the making of this program, which has been said.
+    is_unset: bool,
     running: FuturesUnordered<Pending<'static, ()>>,
+    /// Alive while one of those that run ends the work that no slot will take.
+    closing_orphans: Weak<()>,
+    /// When the plan that stands ready was first tried to be adopted.
+    reload_since: Option<DateTime<Utc>>,
+    /// When runs that nobody works on are looked for next, by the clock that never steps.
+    sweep_at: Duration,
+    pulse: Pulse,
 }
 
 impl Daemon {
     async fn start(
         desk: Arc<Desk>,
         mut plans: watch::Receiver<Arc<Plan>>,
+        pulse: Pulse,
     ) -> Result<Self, StoreError> {
         let store = &desk.world.store;
         let now = desk.now();
-        for run in store.recover(now).await? {
+        for run in store.recover(&[], now).await? {
             desk.say(Notice::Recovered { run: Box::new(run) });
         }
         let known = store.watermark().await?;
@@ -101,148 +133,25 @@ impl Daemon {
         }
         let watermark = known.unwrap_or(now);
         let plan = Arc::clone(&plans.borrow_and_update());
-        let timeline = adopt(&*desk.world.store, plan, now).await?;
+        let timeline = Arc::new(Timeline::new(Arc::clone(&plan), Vec::new(), now));
         let mut daemon = Self {
+            reload_since: None,
+            sweep_at: desk.world.clock.elapsed() + SWEEP,
             desk,
             plans,
             timeline,
             watermark,
             next: None,
+            fires: None,
             promises: Promises::default(),
+            is_unset: false,
             running: FuturesUnordered::new(),
+            closing_orphans: Weak::new(),
+            pulse,
         };
+        daemon.take_plan(plan, now).await?;
         daemon.stand();
         Ok(daemon)
-    }
-
-    /// Deals with what is due; the answer is how long to sleep at most, `None` if the store failed.
-    async fn wake_up(&mut self) -> Option<Duration> {
-        match self.try_wake_up().await {
-            Ok(()) => Some(self.span()),
-            Err(error) => {
-                self.desk.say_failed(&error);
-                None
-            }
-        }
-    }
-
-    async fn try_wake_up(&mut self) -> Result<(), StoreError> {
-        let now = self.desk.now();
-        if self.watermark - now > LONG_STEP {
-            self.step_back(now).await?;
-        }
-        if self.next.as_ref().is_some_and(|next| next.fire_at <= now) {
-            self.tick(now).await?;
-        }
-        self.watermark = self.watermark.max(now);
-        // After the tick: what was due before a new plan came is due by the old one.
-        if self.plans.has_changed().unwrap_or(false) {
-            self.reload(now).await?;
-        }
-        self.keep_promises(now).await
-    }
-
-    /// Adopts the new time. Slots that were claimed in the old one do not fire again.
-    async fn step_back(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        self.desk.world.store.rewind(now).await?;
-        self.desk.say(Notice::SteppedBack {
-            from: self.watermark,
-            to: now,
-        });
-        self.watermark = now;
-        self.timeline = Arc::new(self.timeline.begun_by(now));
-        self.promises.clear();
-        self.next = self.timeline.agenda.next_after(now);
-        Ok(())
-    }
-
-    async fn tick(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let due = self.timeline.agenda.due(self.watermark, now);
-        let pending = self.desk.world.store.deferrals().await?;
-        let pauses = self.desk.world.store.pauses().await?;
-        let groups = self.timeline.plan.groups.keys();
-        let scene = Scene {
-            timeline: &self.timeline,
-            now,
-            pauses: &pauses,
-            busy: &self.desk.busy(),
-            promised: groups
-                .map(|group| (group.clone(), promised(&pending, group)))
-                .collect(),
-        };
-        let Wake { claims, pickups } = wake(scene, &due);
-        if !claims.is_empty() {
-            self.claim(claims, now).await?;
-        }
-        self.watermark = now;
-        self.next = self.timeline.agenda.next_after(now);
-        for pickup in pickups {
-            self.pick_up(Place::pickup(pickup.group, pickup.fire_at));
-        }
-        Ok(())
-    }
-
-    async fn claim(&mut self, claims: Vec<Claim>, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let tick = Tick {
-            now,
-            watermark: now,
-            slots: claims,
-        };
-        for Claimed { slot, run, fate } in self.desk.world.store.claim(tick).await? {
-            match fate {
-                Fate::Fire => self.fire(slot, run),
-                Fate::Skip(_) | Fate::CatchUp(_) => self.desk.say(Notice::Recorded { slot, fate }),
-            }
-        }
-        Ok(())
-    }
-
-    fn fire(&self, slot: Slot, run: RunId) {
-        let work = Work {
-            run,
-            origin: Origin::Scheduled,
-            carried_at: slot.fire_at,
-            carried: None,
-            busy: self.desk.occupy(&slot.job),
-            slot,
-        };
-        self.running.push(Box::pin(self.runner().run_slot(work)));
-    }
-
-    fn pick_up(&self, place: Place) {
-        let runner = self.runner();
-        self.running
-            .push(Box::pin(async move { runner.take_deferrals(&place).await }));
-    }
-
-    async fn keep_promises(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let pending = self.desk.world.store.deferrals().await?;
-        // At every wake-up: a run that began by an older plan may leave work that this one has no slot for.
-        self.runner().fail_orphans(&pending).await;
-        self.promises.refresh(&pending, &self.timeline, now);
-        for place in self.promises.due(&pending, &self.timeline, now) {
-            self.pick_up(place);
-        }
-        Ok(())
-    }
-
-    async fn reload(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let plan = Arc::clone(&self.plans.borrow());
-        self.timeline = adopt(&*self.desk.world.store, plan, now).await?;
-        self.plans.mark_unchanged();
-        self.promises.clear();
-        self.stand();
-        Ok(())
-    }
-
-    /// A plan stands: finds its next entry.
-    fn stand(&mut self) {
-        self.next = self.timeline.agenda.next_after(self.watermark);
-        let jobs = self.timeline.plan.jobs.len();
-        self.desk.say(Notice::Planned {
-            jobs,
-            next: self.next.clone(),
-        });
     }
 
     /// Sleeps until something may be due, something ended, a plan came or the stop signal did.
@@ -250,7 +159,7 @@ impl Daemon {
         let clock = Arc::clone(&self.desk.world.clock);
         let desk = Arc::clone(&self.desk);
         let mut plans = self.plans.clone();
-        let span = rest.unwrap_or(RETRY);
+        let span = rest.unwrap_or(RETRY).min(self.pulse.longest());
         // A new plan that could not be adopted must not wake the retry at once.
         let new_plan = async {
             if rest.is_none() || plans.changed().await.is_err() {
@@ -268,24 +177,40 @@ impl Daemon {
     async fn drain(mut self) -> Drained {
         let running = self.running.len();
         self.desk.say(Notice::Draining { running });
-        while self.running.next().await.is_some() {}
+        while !self.running.is_empty() {
+            self.beat(Some(self.pulse.longest()));
+            self.drain_on().await;
+        }
         Drained {
             running,
             unclosed: self.desk.unclosed(),
         }
     }
 
+    /// Waits until a run ends, or until the next sign of life is due.
+    async fn drain_on(&mut self) {
+        let clock = Arc::clone(&self.desk.world.clock);
+        select_biased! {
+            _ended = self.running.select_next_some() => {}
+            () = clock.sleep(self.pulse.longest()).fuse() => {}
+        }
+    }
+
+    /// A wake-up is over, and this is what lies ahead.
+    fn beat(&self, rest: Option<Duration>) {
+        let health = rest.map_or(Health::Failing, |_| Health::Sound);
+        self.pulse.beat(Beat {
+            next: self.fires.clone(),
+            promised_at: self.promises.next(),
+            health,
+        });
+    }
+
     fn span(&self) -> Duration {
         let now = self.desk.now();
         let next = self.next.as_ref().map(|entry| entry.fire_at);
         let wake_at = next.into_iter().chain(self.promises.next()).min();
-        wake_at.map_or(LONGEST_SLEEP, |at| span_until(at, now).min(LONGEST_SLEEP))
-    }
-
-    fn runner(&self) -> Runner {
-        Runner {
-            desk: Arc::clone(&self.desk),
-            timeline: Arc::clone(&self.timeline),
-        }
+        let longest = self.pulse.longest();
+        wake_at.map_or(longest, |at| span_until(at, now).min(longest))
     }
 }

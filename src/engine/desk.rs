@@ -1,8 +1,8 @@
-//! What all running slots share: the world, the stop signal, the notices, and who is busy.
+//! What all running slots share: the world, the stop signal, the notices, and the runs under way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,9 +10,11 @@ use chrono::{DateTime, Utc};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::notice::Notice;
+use super::outage::{Outage, Over};
 use super::ports::{StoreError, World};
 use super::stop::{Stop, StopSignal};
 use crate::job::JobId;
+use crate::outcome::RunId;
 
 /// The first pause before a failed write is tried again; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -39,16 +41,23 @@ pub(super) struct Desk {
     pub stop: StopSignal,
     notices: UnboundedSender<Notice>,
     patience: Patience,
-    busy: Mutex<BTreeMap<JobId, usize>>,
+    under_way: Mutex<BTreeMap<RunId, JobId>>,
+    beginning: AtomicUsize,
+    in_doubt: AtomicBool,
     unclosed: AtomicUsize,
+    outage: Mutex<Outage>,
 }
 
-/// A job is busy while this lives.
+/// A run is under way, and its job busy, while this lives.
 #[derive(Debug)]
 pub(super) struct Busy {
     desk: Arc<Desk>,
-    job: JobId,
+    run: RunId,
 }
+
+/// A run is being begun while this lives: the store may know of it before we do.
+#[derive(Debug)]
+pub(super) struct Beginning<'a>(&'a Desk);
 
 impl Desk {
     pub fn new(
@@ -62,8 +71,11 @@ impl Desk {
             stop,
             notices,
             patience,
-            busy: Mutex::default(),
+            under_way: Mutex::default(),
+            beginning: AtomicUsize::new(0),
+            in_doubt: AtomicBool::new(false),
             unclosed: AtomicUsize::new(0),
+            outage: Mutex::default(),
         })
     }
 
@@ -76,24 +88,58 @@ impl Desk {
         let _ = self.notices.send(notice);
     }
 
+    /// Says that the store failed, unless this was said since it worked last. What it was asked for may have been written
+    /// all the same.
     pub fn say_failed(&self, error: &StoreError) {
-        self.say(Notice::StoreFailed {
-            message: error.to_string(),
-        });
+        self.in_doubt.store(true, Ordering::Relaxed);
+        let message = error.to_string();
+        if self.lock_outage().note(&message, self.now()) {
+            self.say(Notice::StoreFailed { message });
+        }
     }
 
-    /// Marks a job as busy.
-    pub fn occupy(self: &Arc<Self>, job: &JobId) -> Busy {
-        *self.lock_busy().entry(job.clone()).or_default() += 1;
+    /// A write worked: says so if one had failed before.
+    pub fn say_works(&self) {
+        let over = self.lock_outage().end();
+        if let Some(Over { since, failures }) = over {
+            self.say(Notice::StoreWorks { since, failures });
+        }
+    }
+
+    /// How many steps of the store failed since a write worked.
+    pub fn failures(&self) -> usize {
+        self.lock_outage().failures()
+    }
+
+    /// Whether the store has failed since the last time that this was asked.
+    pub fn take_doubt(&self) -> bool {
+        self.in_doubt.swap(false, Ordering::Relaxed)
+    }
+
+    /// Marks a run as under way.
+    pub fn occupy(self: &Arc<Self>, run: RunId, job: &JobId) -> Busy {
+        self.lock_runs().insert(run, job.clone());
         Busy {
             desk: Arc::clone(self),
-            job: job.clone(),
+            run,
         }
+    }
+
+    /// Marks that a run is being begun.
+    pub fn begin(&self) -> Beginning<'_> {
+        self.beginning.fetch_add(1, Ordering::Relaxed);
+        Beginning(self)
     }
 
     /// The jobs that a run works for.
     pub fn busy(&self) -> BTreeSet<JobId> {
-        self.lock_busy().keys().cloned().collect()
+        self.lock_runs().values().cloned().collect()
+    }
+
+    /// The runs under way; `None` while one is being begun, as its name is not known yet.
+    pub fn under_way(&self) -> Option<Vec<RunId>> {
+        let is_known = self.beginning.load(Ordering::Relaxed) == 0;
+        is_known.then(|| self.lock_runs().keys().copied().collect())
     }
 
     /// Notes a run that could not be closed in the store; the next start closes it as interrupted.
@@ -106,11 +152,11 @@ impl Desk {
         self.unclosed.load(Ordering::Relaxed)
     }
 
-    /// Writes to the store until it works, within the patience.
+    /// Writes to the store until it works, within the patience. What fails for good is tried once.
     ///
     /// # Errors
     ///
-    /// The last error, when the patience is at its end.
+    /// The last error, when the patience is at its end or the error [lasts](StoreError::is_lasting).
     pub async fn persist<T, F>(&self, write: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
@@ -119,10 +165,16 @@ impl Desk {
         let mut hurried = 0;
         loop {
             let error = match write().await {
-                Ok(done) => return Ok(done),
+                Ok(done) => {
+                    self.say_works();
+                    return Ok(done);
+                }
                 Err(error) => error,
             };
             self.say_failed(&error);
+            if error.is_lasting() {
+                return Err(error);
+            }
             hurried += u32::from(self.is_in_hurry());
             if hurried >= FEW_TRIES || self.stop.level() == Stop::Now {
                 return Err(error);
@@ -148,20 +200,25 @@ impl Desk {
         }
     }
 
-    /// Counts cannot be left half changed, so a panic elsewhere poisons nothing.
-    fn lock_busy(&self) -> MutexGuard<'_, BTreeMap<JobId, usize>> {
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A map cannot be left half changed, so a panic elsewhere poisons nothing.
+    fn lock_runs(&self) -> MutexGuard<'_, BTreeMap<RunId, JobId>> {
+        let lock = self.under_way.lock();
+        lock.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_outage(&self) -> MutexGuard<'_, Outage> {
+        self.outage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        let mut busy = self.desk.lock_busy();
-        if let Some(count) = busy.get_mut(&self.job) {
-            *count -= 1;
-            if *count == 0 {
-                busy.remove(&self.job);
-            }
-        }
+        self.desk.lock_runs().remove(&self.run);
+    }
+}
+
+impl Drop for Beginning<'_> {
+    fn drop(&mut self) {
+        self.0.beginning.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -8,18 +8,14 @@ use super::attempt;
 use super::call::{Action, Call, CallEnd, CallSettings, Event};
 use super::desk::Desk;
 use super::notice::Notice;
-use super::ports::{Ask, StoreError, Told};
+use super::ports::{Ask, StoreError, Told, Upstream};
 use crate::answer::{Answer, Reply, SendFailure};
-use crate::guard::{GuardPolicy, Hold, Permit, Sample, Verdict, classify};
+use crate::guard::{GuardPolicy, Hold, LEASE_MARGIN, Permit, Sample, Verdict, classify};
 use crate::job::{GroupId, Request};
 use crate::outcome::{Attempt, AttemptEnd, RunId};
 use crate::slot::Slot;
 
-/// Beyond the attempt's timeout, before its probe counts as lost.
-const LEASE_MARGIN: Duration = Duration::from_secs(5);
-
 /// What a call goes by.
-#[derive(Debug)]
 pub(super) struct CallOrder<'a> {
     pub run: RunId,
     pub slot: &'a Slot,
@@ -29,6 +25,7 @@ pub(super) struct CallOrder<'a> {
     /// How long a request in flight may go on after the stop signal.
     pub grace: Duration,
     pub request: &'a Request,
+    pub upstream: &'a dyn Upstream,
 }
 
 /// What became of a call.
@@ -38,13 +35,16 @@ pub(super) struct Driven {
     pub answer: Option<Answer>,
     /// What a person reads about the last attempt that failed.
     pub trouble: Option<String>,
+    /// Why the store does not know of the attempt that brought the answer.
+    pub unrecorded: Option<StoreError>,
 }
 
 /// Drives a call to its end.
 ///
 /// # Errors
 ///
-/// [`StoreError`] if an attempt could not be asked for or recorded; nothing more was sent then.
+/// [`StoreError`] if an attempt could not be asked for, or one without an answer not recorded; nothing more was sent
+/// then.
 pub(super) async fn drive(desk: &Desk, order: CallOrder<'_>) -> Result<Driven, StoreError> {
     let mut call = Call::new(order.settings.clone());
     let mut driver = Driver {
@@ -64,21 +64,15 @@ pub(super) async fn drive(desk: &Desk, order: CallOrder<'_>) -> Result<Driven, S
                 class: _,
                 sample,
                 hold,
-            } => driver.record(sample, hold).await?,
+            } => match driver.record(sample, hold).await {
+                Ok(event) => event,
+                Err(error) => return driver.go_on_unrecorded(call, error),
+            },
             Action::Wait(span) => match desk.stop.or_stop(desk.world.clock.sleep(span)).await {
                 Some(()) => Event::Waited,
                 None => Event::Stopped,
             },
-            Action::Done(end) => {
-                let Driver {
-                    answer, trouble, ..
-                } = driver;
-                return Ok(Driven {
-                    end,
-                    answer,
-                    trouble,
-                });
-            }
+            Action::Done(end) => return Ok(driver.done(end, None)),
         };
     }
 }
@@ -98,6 +92,27 @@ struct Flight {
 }
 
 impl Driver<'_> {
+    fn done(self, end: CallEnd, unrecorded: Option<StoreError>) -> Driven {
+        Driven {
+            end,
+            answer: self.answer,
+            trouble: self.trouble,
+            unrecorded,
+        }
+    }
+
+    /// An answer was paid for whether the store knows it or not, and nothing more is sent for it: it is delivered.
+    fn go_on_unrecorded(self, mut call: Call, error: StoreError) -> Result<Driven, StoreError> {
+        match call.step(self.desk.now(), Event::Recorded) {
+            Action::Done(end @ CallEnd::Answered) => Ok(self.done(end, Some(error))),
+            Action::Done(_)
+            | Action::Ask { .. }
+            | Action::Send { .. }
+            | Action::Record { .. }
+            | Action::Wait(_) => Err(error),
+        }
+    }
+
     async fn ask(
         &mut self,
         n: u32,
@@ -143,7 +158,7 @@ impl Driver<'_> {
     async fn send(&mut self) -> Event {
         let world = &self.desk.world;
         let started = world.clock.elapsed();
-        let sent = world.upstream.send(self.order.request);
+        let sent = self.order.upstream.send(self.order.request);
         let sent = self
             .desk
             .stop

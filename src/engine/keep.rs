@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::pause::Pauses;
 use super::ports::{Deferral, Finish, NewDeferral, PickupAt, StoreError};
 use crate::guard::Guard;
-use crate::outcome::{FailReason, Outcome, Run, RunId, YieldReason};
+use crate::outcome::{Attempt, Class, FailReason, Outcome, Run, RunId, YieldReason};
 use crate::schedule::DeferRule;
 use crate::slot::{Origin, Slot};
 
@@ -86,14 +86,15 @@ impl PickupAt<'_> {
 
     /// Whether this slot may carry a pending deferral.
     ///
-    /// Work goes to a later slot than its own, not before the stated instant. An open-slot deferral to which no
-    /// instant could be promised is taken by any slot of its group, so that it is never lost.
+    /// Work goes to another slot than its own, not before the stated instant; an earlier one takes it only after the
+    /// clock was set back. An open-slot deferral to which no instant could be promised is taken by any slot of its
+    /// group, so that it is never lost.
     #[must_use]
     pub fn may_take(&self, deferral: &Deferral) -> bool {
         let wait = &deferral.wait;
         deferral.group == *self.group
             && wait.not_before <= self.fire_at
-            && deferral.slot.fire_at < self.fire_at
+            && deferral.slot.fire_at != self.fire_at
             && !self.skip.contains(&deferral.id)
             && match wait.rule {
                 DeferRule::NextSlot => true,
@@ -118,19 +119,63 @@ pub fn instant_in_row(guard: &Guard, now: DateTime<Utc>) -> DateTime<Utc> {
     }
 }
 
-/// Whether a slot that fires makes the same call as a pending deferral, so that the two are one.
+/// Whether a slot on record may be claimed anew: a clock that was ahead recorded it, nothing was sent for it, and the
+/// clock was set back since. Otherwise a clock that was a year ahead for a minute would keep a year's slots from firing.
+///
+/// Stores ask this only of a slot that has no other run than its own.
+#[must_use]
+pub fn is_void(claimed_at: DateTime<Utc>, outcome: Option<&Outcome>, now: DateTime<Utc>) -> bool {
+    let is_unsent = match outcome {
+        Some(Outcome::Skipped(_) | Outcome::Yielded(YieldReason::Missed)) => true,
+        Some(
+            Outcome::Succeeded
+            | Outcome::Incomplete(_)
+            | Outcome::Yielded(_)
+            | Outcome::Exhausted
+            | Outcome::Failed(_),
+        )
+        | None => false,
+    };
+    is_unsent && claimed_at - now > QUEUE
+}
+
+/// Whether pending work may go at once after the clock was set back: its instant was reckoned by the clock that was
+/// ahead. What a missed slot left that lies ahead itself waits for that slot, which is claimed anew.
+#[must_use]
+pub fn is_freed_by_rewind(deferral: &Deferral, now: DateTime<Utc>) -> bool {
+    let wait = &deferral.wait;
+    let waits_for_slot = wait.reason == YieldReason::Missed && deferral.slot.fire_at > now;
+    wait.not_before > now && !waits_for_slot
+}
+
+/// Whether a slot that fires or is caught up makes the same call as a pending deferral, so that the two are one.
 #[must_use]
 pub fn makes_same_call(slot: &Slot, deferral: &Deferral) -> bool {
     slot.job == deferral.slot.job && deferral.wait.not_before <= slot.fire_at
 }
 
-/// The note of deferred work that a firing slot takes over.
+/// The note of deferred work that a later slot takes over.
 #[must_use]
 pub fn merged_note(slot: &Slot) -> String {
     format!(
         "joined with the slot of {}, which makes the same call",
         slot.fire_at.format("%Y-%m-%d %H:%M:%SZ")
     )
+}
+
+/// The instant of a run that a person asked for: that of the asking, or the next millisecond that no run of its job has.
+///
+/// Work that waits is known by its slot, a job at an instant: two runs that are asked for in one millisecond must not
+/// leave work of one name.
+pub fn manual_instant<E>(
+    asked_at: DateTime<Utc>,
+    mut is_taken: impl FnMut(DateTime<Utc>) -> Result<bool, E>,
+) -> Result<DateTime<Utc>, E> {
+    let mut at = asked_at;
+    while is_taken(at)? {
+        at += TimeDelta::milliseconds(1);
+    }
+    Ok(at)
 }
 
 /// What ending a run means to its row.
@@ -148,7 +193,7 @@ pub enum Ending {
 ///
 /// # Errors
 ///
-/// [`StoreError::Failed`] if the run has another outcome already.
+/// [`StoreError::Lasting`] if the run has another outcome already.
 pub fn ending(
     run: RunId,
     origin: Origin,
@@ -161,7 +206,7 @@ pub fn ending(
         Some(Outcome::Failed(FailReason::Interrupted)) if origin == Origin::Manual => {
             Ok(Ending::Write)
         }
-        Some(known) => Err(StoreError::Failed(format!(
+        Some(known) => Err(StoreError::Lasting(format!(
             "run {} ended as `{known}` already, and cannot end as `{outcome}`",
             run.0
         ))),
@@ -178,25 +223,25 @@ pub fn kept_text(finish: &Finish) -> Option<&str> {
 /// The error for a run that is not in the store.
 #[must_use]
 pub fn no_run(run: RunId) -> StoreError {
-    StoreError::Failed(format!("there is no run {}", run.0))
+    StoreError::Lasting(format!("there is no run {}", run.0))
 }
 
 /// The error for an attempt of a run that has ended, or that is not in the store: nothing may be sent for it.
 #[must_use]
 pub fn no_run_under_way(run: RunId) -> StoreError {
-    StoreError::Failed(format!("run {} is not under way", run.0))
+    StoreError::Lasting(format!("run {} is not under way", run.0))
 }
 
 /// The error for an attempt that was never admitted.
 #[must_use]
 pub fn no_attempt(run: RunId, n: u32) -> StoreError {
-    StoreError::Failed(format!("run {} has made no attempt {n}", run.0))
+    StoreError::Lasting(format!("run {} has made no attempt {n}", run.0))
 }
 
 /// The error for a run that says it carried a deferral which it had not taken.
 #[must_use]
 pub fn not_carried(run: RunId, deferral: i64) -> StoreError {
-    StoreError::Failed(format!("run {} does not carry deferral {deferral}", run.0))
+    StoreError::Lasting(format!("run {} does not carry deferral {deferral}", run.0))
 }
 
 /// How a run that a crash cut off is closed.
@@ -251,6 +296,15 @@ fn cut_off_note(run: &Run) -> String {
                 attempt.n
             )
         }
+        Some(attempt) if is_answered(attempt) => format!(
+            "cut off after attempt {} was answered and billed; the answer may have been delivered",
+            attempt.n
+        ),
         Some(attempt) => format!("cut off after attempt {}", attempt.n),
     }
+}
+
+fn is_answered(attempt: &Attempt) -> bool {
+    let end = attempt.end.as_ref();
+    end.is_some_and(|end| end.class == Some(Class::Success))
 }

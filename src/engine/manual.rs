@@ -34,12 +34,13 @@ pub struct Asked {
 
 /// Runs a job now, through the same guard and store; the schedule stays as it is.
 ///
-/// Peak windows do not hold it back. Work that yields is deferred like any other, for the daemon to pick up, except that
-/// of a disabled job, which fails: no slot would take it. The run itself takes no deferrals.
+/// Peak windows do not hold it back. Work that yields is deferred like any other, for the daemon to pick up, except
+/// that of a disabled job, which fails: no slot would take it. The run itself takes no deferrals.
 ///
 /// # Errors
 ///
-/// [`EngineError::UnknownJob`], or [`EngineError::Store`] if the run could not be begun or closed.
+/// [`EngineError::UnknownJob`], or [`EngineError::Store`] if the run could not be begun or closed;
+/// [`EngineError::Unrecorded`] if it could not be closed and has an answer.
 pub async fn run_once(
     world: World,
     asked: Asked,
@@ -66,7 +67,7 @@ pub async fn run_once(
         desk: Arc::clone(&desk),
         timeline: Arc::clone(&timeline),
     };
-    let busy = desk.occupy(&job);
+    let busy = desk.occupy(run, &job);
     let work = Work {
         run,
         slot,
@@ -76,13 +77,13 @@ pub async fn run_once(
         busy,
     };
     let closed = runner.run(planned, work).await;
-    let lost = || {
-        StoreError::Failed(format!(
+    closed.finish.map_err(|finish| match finish.answer {
+        Some(_) => EngineError::Unrecorded(finish),
+        None => EngineError::Store(StoreError::Failed(format!(
             "run {} could not be closed; it counts as interrupted",
             run.0
-        ))
-    };
-    Ok(closed.finish.ok_or_else(lost)?)
+        ))),
+    })
 }
 
 /// When a run that a person asked for counts as lost: every attempt and wait at its longest, and the files.

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::audit::ScheduleRow;
 use super::pause::Pauses;
 use crate::answer::{Answer, Reply, SendFailure};
 use crate::guard::{GuardPolicy, Hold, Permit, Refusal, Sample};
@@ -99,7 +100,7 @@ pub enum Prepared {
 }
 
 /// Why the store could not do its job.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// The folder or file cannot be opened or written.
     #[error("store {path}: {message}")]
@@ -121,9 +122,24 @@ pub enum StoreError {
         /// Ours.
         known: i64,
     },
+    /// What is on record forbids the step, or cannot be read: another try ends the same way.
+    #[error("store: {0}")]
+    Lasting(String),
     /// A statement failed.
     #[error("store: {0}")]
     Failed(String),
+}
+
+impl StoreError {
+    /// Whether the same step would fail again, however long one waits. A disk may have room again, and a file may be
+    /// put back; a run that ended stays ended.
+    #[must_use]
+    pub const fn is_lasting(&self) -> bool {
+        match self {
+            Self::Lasting(_) | Self::Newer { .. } => true,
+            Self::Unusable { .. } | Self::Failed(_) => false,
+        }
+    }
 }
 
 /// What a port of the store returns.
@@ -131,8 +147,9 @@ pub type Stored<'a, T> = Pending<'a, Result<T, StoreError>>;
 
 /// Keeps what must not be lost. Every method is one transaction, durable when it returns.
 pub trait Store: Send + Sync {
-    /// Takes note of the schedules of a plan, `(job or group pickup name, fingerprint)`. A name that is new or whose
-    /// fingerprint changed starts after `now`; one that is gone is forgotten. Returns where each starts.
+    /// Takes note of what a plan was made of, `(name, fingerprint)`: the schedules of jobs and of groups' pickup slots,
+    /// and the zones that they go by. A name that is new or whose fingerprint changed starts after `now`; one that is
+    /// gone is forgotten. Returns where each starts.
     fn adopt<'a>(
         &'a self,
         schedules: &'a [(String, String)],
@@ -141,10 +158,18 @@ pub trait Store: Send + Sync {
     /// The instant up to which every slot has been dealt with; `None` in a new store.
     fn watermark(&self) -> Stored<'_, Option<DateTime<Utc>>>;
     /// Claims the slots of one wake-up and moves the watermark, all or nothing. Slots that someone else has claimed are
-    /// left out of the answer. A `Fire` claim closes, as merged into the new run, the pending deferrals of the same job
-    /// whose `not_before` is reached. The pauses on record at that moment have the last word, [`Pauses::fate`].
+    /// left out of the answer; those that [`keep::is_void`](super::keep::is_void) says are claimed anew. A `Fire` or
+    /// `CatchUp` claim closes, as merged into the new run, the pending deferrals of the same job whose `not_before` its slot
+    /// has reached. The pauses on record at that moment have the last word, [`Pauses::fate`].
     fn claim(&self, tick: Tick) -> Stored<'_, Vec<Claimed>>;
-    /// Sets the watermark back after the clock stepped back by more than three hours.
+    /// The schedules on record.
+    fn schedules(&self) -> Stored<'_, Vec<ScheduleRow>>;
+    /// Moves the starts of schedules ahead, never back: what lies before is not looked at any more.
+    fn skip<'a>(&'a self, starts: &'a [(String, DateTime<Utc>)]) -> Stored<'a, ()>;
+    /// Sets the watermark back after the clock stepped back by more than three hours; further still, to before the
+    /// slots that the clock recorded while it was ahead and nothing was sent for. Holds and breakers are set back too.
+    /// Pending work whose instant lies ahead may go at once; only what a missed slot left that lies ahead itself waits
+    /// for that slot.
     fn rewind(&self, watermark: DateTime<Utc>) -> Stored<'_, ()>;
     /// Takes the oldest pending deferral that a slot of this group may carry, and starts its run; none of a job or home
     /// group that is paused at that moment.
@@ -157,16 +182,19 @@ pub trait Store: Send + Sync {
     fn deferrals(&self) -> Stored<'_, Vec<Deferral>>;
     /// Every pause on record, also those that have ended.
     fn pauses(&self) -> Stored<'_, Pauses>;
-    /// Starts a run that a person asked for; `lease_until` tells others when it counts as lost.
+    /// Starts a run that a person asked for; `lease_until` tells others when it counts as lost. Its row has the instant
+    /// of the asking, or one that is later by milliseconds if a run of the job has that, [`super::keep::manual_instant`].
     fn begin_manual(&self, start: ManualStart) -> Stored<'_, RunId>;
     /// Asks the group's guard, spends on admission, and records that attempt `n` of the run starts now.
     fn admit<'a>(&'a self, ask: Ask<'a>) -> Stored<'a, Result<Permit, Refusal>>;
-    /// Uses up the permit, places a hold if there is one, and records how the attempt ended.
+    /// Uses up the permit, places a hold if there is one, and records how the attempt ended. An attempt ends once: what
+    /// was recorded and not heard of counts for nothing when it is told again.
     fn record<'a>(&'a self, told: Told<'a>) -> Stored<'a, ()>;
     /// Ends a run; a deferral among it is durable when this returns.
     fn finish(&self, finish: Finish) -> Stored<'_, ()>;
-    /// The daemon's runs that a crash cut off, closed as interrupted, each with a deferral; and manual runs past their lease.
-    fn recover(&self, now: DateTime<Utc>) -> Stored<'_, Vec<Run>>;
+    /// The daemon's runs that nobody works on, closed as interrupted, each with a deferral; and manual runs past their
+    /// lease. `under_way` are the runs that go on: none at the start, when whatever is open was cut off by a crash.
+    fn recover<'a>(&'a self, under_way: &'a [RunId], now: DateTime<Utc>) -> Stored<'a, Vec<Run>>;
 }
 
 /// The slots of one wake-up.

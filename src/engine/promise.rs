@@ -4,16 +4,21 @@
 //! anew: a promise that was missed, or that a new plan has run over, moves to
 //! the next free instant.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::pickup::Place;
-use super::ports::{Deferral, NewDeferral};
+use super::ports::Deferral;
+use super::targets::Targets;
 use super::timeline::Timeline;
 use crate::job::GroupId;
 use crate::schedule::DeferRule;
 use crate::schedule::misfire::{Decision, Missed, Rank, decide};
+
+/// How long work stays without a promise before a free instant is looked for again: the schedule is the same, and the
+/// search goes through a year of it.
+const LOOK_AGAIN: TimeDelta = TimeDelta::hours(1);
 
 /// The promises that hold, for the deferrals that are pending.
 #[derive(Debug, Default)]
@@ -21,6 +26,8 @@ pub(super) struct Promises {
     kept: BTreeMap<Key, Promise>,
     /// Those that were due last: what follows keeps its gap from them too.
     used: Vec<Promise>,
+    /// Work to which no instant could be promised, and when to look again.
+    hopeless: BTreeMap<Key, DateTime<Utc>>,
 }
 
 /// A row is used again when its work yields again, with one more carry.
@@ -36,21 +43,25 @@ impl Promises {
     /// Forgets every promise: a new plan may have run over it, or the clock stepped.
     pub fn clear(&mut self) {
         self.kept.clear();
+        self.hopeless.clear();
     }
 
     /// Brings the promises in line with the pending deferrals.
     pub fn refresh(&mut self, pending: &[Deferral], timeline: &Timeline, now: DateTime<Utc>) {
         let open: Vec<&Deferral> = pending.iter().filter(|it| is_open(it)).collect();
-        self.kept
-            .retain(|key, _| open.iter().any(|it| key_of(it) == *key));
-        for deferral in open {
-            let key = key_of(deferral);
-            if self.kept.contains_key(&key) {
-                continue;
-            }
-            if let Some(promise) = self.promise(deferral, timeline, now) {
-                self.kept.insert(key, promise);
-            }
+        let keys: BTreeSet<Key> = open.iter().map(|it| key_of(it)).collect();
+        self.kept.retain(|key, _| keys.contains(key));
+        self.hopeless
+            .retain(|key, until| keys.contains(key) && now < *until);
+        let is_new = |key: &Key| !self.kept.contains_key(key) && !self.hopeless.contains_key(key);
+        let new: Vec<&Deferral> = open.into_iter().filter(|it| is_new(&key_of(it))).collect();
+        if new.is_empty() {
+            return;
+        }
+        let mut targets = self.targets(timeline, now);
+        for deferral in new {
+            let promise = promise(deferral, timeline, (&mut targets, now));
+            self.keep(deferral, promise, now);
         }
     }
 
@@ -75,66 +86,71 @@ impl Promises {
             return Vec::new();
         }
         self.used = due.values().cloned().collect();
+        let mut targets = self.targets(timeline, now);
         for deferral in pending.iter().filter(|it| due.contains_key(&key_of(it))) {
-            if let Some(later) = self.free(deferral, now, timeline, now) {
-                self.kept.insert(key_of(deferral), later);
-            }
+            let later = free(deferral, now, timeline, &mut targets);
+            self.keep(deferral, later, now);
         }
-        let mut places: Vec<Place> = Vec::new();
-        for Promise { group, at } in due.into_values() {
-            let place = Place::promise(group, at);
-            if !places.contains(&place) {
-                places.push(place);
-            }
+        let mut places: BTreeMap<(GroupId, DateTime<Utc>), BTreeSet<i64>> = BTreeMap::new();
+        for ((id, _), Promise { group, at }) in due {
+            places.entry((group, at)).or_default().insert(id);
         }
-        places
+        let place = |((group, at), ids)| Place::promise(group, at, ids);
+        places.into_iter().map(place).collect()
     }
 
-    /// The promise as written if it still holds, or else the next free instant.
-    fn promise(
-        &self,
-        deferral: &Deferral,
-        timeline: &Timeline,
-        now: DateTime<Utc>,
-    ) -> Option<Promise> {
-        let written = deferral.wait.to;
-        match written {
-            Some(at) if at > now => self.free(deferral, at, timeline, now),
-            Some(at) if decide(Missed::Skip, at, now, Rank::Latest) == Decision::Fire => {
-                Some(Promise {
-                    group: timeline.home(deferral).clone(),
-                    at,
-                })
-            }
-            Some(_) | None => self.free(deferral, deferral.wait.not_before, timeline, now),
+    /// The free instants beside the promises that hold.
+    fn targets<'a>(&self, timeline: &'a Timeline, now: DateTime<Utc>) -> Targets<'a> {
+        let mut targets = Targets::new(timeline, now);
+        for Promise { group, at } in self.kept.values().chain(&self.used) {
+            targets.promise(group, *at);
         }
+        targets
     }
 
-    /// The first instant, at or after one, that is free for this deferral.
-    fn free(
-        &self,
-        deferral: &Deferral,
-        from: DateTime<Utc>,
-        timeline: &Timeline,
-        now: DateTime<Utc>,
-    ) -> Option<Promise> {
-        let group = timeline.home(deferral);
-        // The gate's instant holds whatever was promised.
-        let not_before = from.max(deferral.wait.not_before);
-        let wait = NewDeferral {
-            not_before,
-            ..deferral.wait.clone()
-        };
-        let others = self.kept.values().chain(&self.used);
-        let others = others.filter(|promise| promise.group == *group);
-        let taken: Vec<DateTime<Utc>> = others.map(|promise| promise.at).collect();
-        let job = timeline.active(&deferral.slot.job)?;
-        let at = timeline.target(&job.job.job, &wait, now, &taken)?;
-        Some(Promise {
-            group: group.clone(),
-            at,
-        })
+    fn keep(&mut self, deferral: &Deferral, promise: Option<Promise>, now: DateTime<Utc>) {
+        match promise {
+            Some(promise) => {
+                self.kept.insert(key_of(deferral), promise);
+            }
+            None => {
+                self.hopeless.insert(key_of(deferral), now + LOOK_AGAIN);
+            }
+        }
     }
+}
+
+/// The promise as written if it still holds, or else the next free instant.
+fn promise(
+    deferral: &Deferral,
+    timeline: &Timeline,
+    (targets, now): (&mut Targets<'_>, DateTime<Utc>),
+) -> Option<Promise> {
+    match deferral.wait.to {
+        Some(at) if at > now => free(deferral, at, timeline, targets),
+        Some(at) if decide(Missed::Skip, at, now, Rank::Latest) == Decision::Fire => {
+            let group = timeline.home(deferral).clone();
+            targets.promise(&group, at);
+            Some(Promise { group, at })
+        }
+        Some(_) | None => free(deferral, deferral.wait.not_before, timeline, targets),
+    }
+}
+
+/// The first instant, at or after one, that is free for this deferral.
+fn free(
+    deferral: &Deferral,
+    from: DateTime<Utc>,
+    timeline: &Timeline,
+    targets: &mut Targets<'_>,
+) -> Option<Promise> {
+    let group = &timeline.active(&deferral.slot.job)?.job.job.group;
+    // The gate's instant holds whatever was promised.
+    let at = targets.open_slot(group, from.max(deferral.wait.not_before))?;
+    Some(Promise {
+        group: group.clone(),
+        at,
+    })
 }
 
 /// How long until an instant; zero if it is past.

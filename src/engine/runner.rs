@@ -10,7 +10,7 @@ use super::desk::{Busy, Desk};
 use super::drive::{CallOrder, Driven, drive};
 use super::notice::Notice;
 use super::pickup::Place;
-use super::ports::{Deferral, Finish, Prepared};
+use super::ports::{Deferral, Finish, Prepared, StoreError, Upstream, Workspace};
 use super::settle::{self, Past, Settled};
 use super::timeline::{Planned, Timeline};
 use crate::answer::Answer;
@@ -63,8 +63,8 @@ pub(super) struct Ended {
 /// How a run was closed.
 #[derive(Debug)]
 pub(super) struct Closed {
-    /// `None` if the store did not take it.
-    pub finish: Option<Finish>,
+    /// What the store did not take is an error.
+    pub finish: Result<Finish, Box<Finish>>,
     pub group: Group,
 }
 
@@ -111,10 +111,7 @@ impl Runner {
         {
             return Ended::plain(failed(reason), None);
         }
-        match self
-            .graced(self.desk.world.workspace.prepare(job, &work.slot))
-            .await
-        {
+        match self.graced(self.workspace().prepare(job, &work.slot)).await {
             Some(Prepared::Ready(request)) => self.send(planned, work, &request).await,
             Some(Prepared::Empty) => {
                 let outcome = Outcome::Skipped(SkipReason::EmptyInput);
@@ -148,6 +145,7 @@ impl Runner {
             },
             grace: plan.grace,
             request,
+            upstream: self.upstream(),
         };
         match drive(&self.desk, order).await {
             Ok(driven) => self.settle(planned, work, driven).await,
@@ -167,10 +165,17 @@ impl Runner {
             end,
             answer,
             trouble,
+            unrecorded,
         } = driven;
         let past = work.past();
         let ended = match end {
-            CallEnd::Answered => return self.keep(&planned.job.job, work, answer).await,
+            CallEnd::Answered => {
+                let ended = self.keep(&planned.job.job, work, answer).await;
+                return match unrecorded {
+                    Some(error) => ended.unrecorded(&error),
+                    None => ended,
+                };
+            }
             CallEnd::Yielded { reason, not_before } => {
                 self.yielded(planned, work, (reason, not_before))
             }
@@ -206,7 +211,7 @@ impl Runner {
             // The machine says `Answered` only after an answer.
             return Ended::plain(failed(FailReason::NotAMessage), None);
         };
-        let (workspace, slot, text) = (&self.desk.world.workspace, &work.slot, &answer.text);
+        let (workspace, slot, text) = (self.workspace(), &work.slot, &answer.text);
         let (outcome, kept) = match settle::judge(&job.check, &answer) {
             None => match self.graced(workspace.deliver(job, slot, text)).await {
                 Some(Ok(output)) => (Outcome::Succeeded, Ok(output)),
@@ -232,7 +237,10 @@ impl Runner {
         };
         let (output, note) = match kept {
             Ok(output) => (output, shortfall),
-            Err(text) => (None, Some(text)),
+            Err(trouble) => (
+                None,
+                Some(settle::undelivered(&job.id, shortfall, &trouble)),
+            ),
         };
         let ended = Ended::plain(
             Settled {
@@ -246,6 +254,17 @@ impl Runner {
             output,
             ..ended
         }
+    }
+
+    /// What this run's plan sends through, whatever the newest has.
+    pub(super) fn upstream(&self) -> &dyn Upstream {
+        let own = self.timeline.plan.edge.as_ref();
+        own.map_or(&*self.desk.world.upstream, |edge| &*edge.upstream)
+    }
+
+    fn workspace(&self) -> &dyn Workspace {
+        let own = self.timeline.plan.edge.as_ref();
+        own.map_or(&*self.desk.world.workspace, |edge| &*edge.workspace)
     }
 
     /// Work that the stop signal leaves alone for the plan's grace.
@@ -275,6 +294,17 @@ impl Ended {
             output: None,
             trouble,
             group: Group::Open,
+        }
+    }
+
+    /// The store does not know of the attempt: the note says so, and the group sends nothing more in this slot.
+    fn unrecorded(self, error: &StoreError) -> Self {
+        let missing = format!("the attempt that brought the answer is not on record: {error}");
+        let parts: Vec<String> = self.trouble.into_iter().chain([missing]).collect();
+        Self {
+            trouble: Some(parts.join("; ")),
+            group: Group::Refused,
+            ..self
         }
     }
 }

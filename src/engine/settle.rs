@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::ports::{Deferral, NewDeferral};
 use crate::answer::{Answer, StopReason};
-use crate::job::Check;
+use crate::job::{Check, JobId};
 use crate::outcome::{FailReason, IncompleteReason, Outcome, YieldReason};
 use crate::schedule::DeferPolicy;
 use crate::schedule::defer::{Carry, OnExhausted, carry};
@@ -147,7 +147,8 @@ pub(super) fn missed(policy: &DeferPolicy, now: DateTime<Utc>) -> NewDeferral {
 
 /// Why taken work is not worth doing any more; `None` if it is.
 ///
-/// Only of work that a crash cut off: the store defers it without knowing the job's policy, so the decision is made here.
+/// Only of work that a crash cut off: the store defers it without knowing the job's policy, so the decision is made
+/// here.
 pub(super) fn lapsed(
     policy: &DeferPolicy,
     deferral: &Deferral,
@@ -225,6 +226,17 @@ fn go_on(
 fn was_exhausted(past: Past<'_>) -> bool {
     past.wait
         .is_some_and(|wait| wait.reason == YieldReason::Exhausted)
+}
+
+/// The note of an answer that did not get to its file: what it fell short of, what went wrong, and where it is now. It
+/// was paid for, and the store keeps the text of whatever went to no file.
+pub(super) fn undelivered(job: &JobId, shortfall: Option<String>, trouble: &str) -> String {
+    let kept = format!("the answer is kept in the store: `offpeak history {job} --text` prints it");
+    let parts: Vec<String> = shortfall
+        .into_iter()
+        .chain([trouble.to_owned(), kept])
+        .collect();
+    parts.join("; ")
 }
 
 /// One sentence for a person: what was found, and what follows.

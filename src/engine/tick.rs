@@ -8,11 +8,12 @@ use super::pause::Pauses;
 use super::plan::PlannedJob;
 use super::ports::{Claim, Fate};
 use super::settle;
+use super::targets::Targets;
 use super::timeline::Timeline;
 use crate::job::{GroupId, JobId, JobState};
 use crate::outcome::SkipReason;
 use crate::schedule::misfire::{Decision, Rank, decide};
-use crate::schedule::{DeferRule, Entry, Missed};
+use crate::schedule::{Entry, Missed};
 use crate::slot::Slot;
 
 /// A slot without work of its own that takes deferrals.
@@ -38,8 +39,8 @@ pub(super) struct Scene<'a> {
     pub busy: &'a BTreeSet<JobId>,
     /// The pauses on record. One that begins from here on is seen by the claim.
     pub pauses: &'a Pauses,
-    /// The instants promised to open-slot deferrals, by group; grows with those promised here.
-    pub promised: BTreeMap<GroupId, Vec<DateTime<Utc>>>,
+    /// The slots that take what is caught up.
+    pub targets: Targets<'a>,
 }
 
 /// Decides what becomes of every entry that is due. Entries of jobs that are not planned are left out.
@@ -100,12 +101,7 @@ impl Scene<'_> {
 
     fn catch_up(&mut self, planned: &PlannedJob) -> Fate {
         let mut wait = settle::missed(&planned.defer, self.now);
-        let taken = self.promised.entry(planned.job.group.clone()).or_default();
-        wait.to = self.timeline.target(&planned.job, &wait, self.now, taken);
-        match wait.rule {
-            DeferRule::OpenSlot => taken.extend(wait.to),
-            DeferRule::NextSlot | DeferRule::OwnSlot => {}
-        }
+        wait.to = self.targets.find(&planned.job, &wait);
         Fate::CatchUp(wait)
     }
 }

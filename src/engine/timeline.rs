@@ -7,9 +7,10 @@ use chrono::{DateTime, Utc};
 
 use super::plan::{GroupPlan, Plan, PlannedJob};
 use super::ports::{Deferral, NewDeferral, Store, StoreError};
+use super::zones;
 use crate::job::{GroupId, Job, JobId, JobState};
 use crate::schedule::defer::{Carried, Clearance, target};
-use crate::schedule::{Agenda, AgendaLine, CronExpr, DeferRule, Timetable, Zones};
+use crate::schedule::{Agenda, AgendaLine, CronExpr, OpenSlots, Timetable, Zone};
 
 /// A plan and the instants at which its schedules begin.
 #[derive(Debug, Clone)]
@@ -28,18 +29,27 @@ pub(super) struct Planned<'a> {
     pub group: &'a GroupPlan,
 }
 
-/// Takes note of a plan's schedules in the store; one that is new or was edited begins now.
+/// Where the daemon stands in time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    pub now: DateTime<Utc>,
+    /// Every slot up to here has been dealt with.
+    pub watermark: DateTime<Utc>,
+}
+
+/// Takes note of a plan's schedules and zones in the store; a schedule that is new or was edited begins now.
 pub(super) async fn adopt(
     store: &dyn Store,
     plan: Arc<Plan>,
-    now: DateTime<Utc>,
+    moment: Moment,
 ) -> Result<Arc<Timeline>, StoreError> {
-    let schedules = fingerprints(&plan);
-    let starts = store.adopt(&schedules, now).await?;
-    Ok(Arc::new(Timeline::new(plan, starts, now)))
+    let mut schedules = fingerprints(&plan);
+    schedules.extend(zones::rows(&plan));
+    let starts = store.adopt(&schedules, moment.now).await?;
+    Ok(Arc::new(Timeline::standing(plan, starts, moment)))
 }
 
-/// The names of a plan's schedules and what identifies each: expressions and zone.
+/// The names of a plan's schedules and what identifies each: expressions and the zone's name.
 fn fingerprints(plan: &Plan) -> Vec<(String, String)> {
     let jobs = plan.jobs.values();
     let jobs = jobs.map(|planned| (job_name(&planned.job.id), fingerprint(&planned.timetable)));
@@ -89,6 +99,32 @@ impl Timeline {
         }
     }
 
+    /// As [`Timeline::new`], where slots before now may still be due: a start that lies ahead was written by a clock
+    /// that was set back since, and what came after the watermark has not been dealt with.
+    pub fn standing(plan: Arc<Plan>, starts: Vec<(String, DateTime<Utc>)>, moment: Moment) -> Self {
+        let Moment { now, watermark } = moment;
+        let known = |start: DateTime<Utc>| if start > now { watermark } else { start };
+        let starts = starts.into_iter();
+        let starts = starts.map(|(name, start)| (name, known(start))).collect();
+        Self::new(plan, starts, now)
+    }
+
+    /// The schedules with more fire times between watermark and now than `most`, each with the start that leaves those.
+    pub fn starts_that_leave(&self, most: usize, moment: Moment) -> Vec<(String, DateTime<Utc>)> {
+        let lines = self.agenda.lines().iter();
+        lines
+            .filter_map(|line| {
+                let after = moment.watermark.max(line.starts_after);
+                let start = line.timetable.last_but(most, after, moment.now)?;
+                let name = line
+                    .job
+                    .as_ref()
+                    .map_or_else(|| pickup_name(&line.group), job_name);
+                Some((name, start))
+            })
+            .collect()
+    }
+
     /// The same timeline after the wall clock stepped back to `now`.
     pub fn begun_by(&self, now: DateTime<Utc>) -> Self {
         let clamp = |agenda: &Agenda| {
@@ -126,33 +162,34 @@ impl Timeline {
         planned.map_or(&deferral.group, |planned| &planned.job.job.group)
     }
 
-    /// The slot that takes a job's yielded work; `taken` are the instants promised to other deferrals of its group.
+    /// The slot that takes a job's yielded work, if nothing is promised to other work of its group.
     pub fn target(
         &self,
         job: &Job,
         wait: &NewDeferral,
         now: DateTime<Utc>,
-        taken: &[DateTime<Utc>],
     ) -> Option<DateTime<Utc>> {
         let carried = Carried {
             job: &job.id,
             group: &job.group,
             not_before: wait.not_before,
         };
-        let clearance = Clearance {
-            min_gap: self.plan.min_gap,
-            peaks: &self.plan.peaks,
-            taken,
-        };
+        let clearance = self.clearance();
         Some(target(wait.rule, carried, now, &self.carriers, clearance)?.fire_at)
     }
-}
 
-/// The instants promised to the open-slot deferrals of a group.
-pub(super) fn promised(pending: &[Deferral], group: &GroupId) -> Vec<DateTime<Utc>> {
-    let of_group = pending.iter().filter(|deferral| deferral.group == *group);
-    let open = of_group.filter(|deferral| deferral.wait.rule == DeferRule::OpenSlot);
-    open.filter_map(|deferral| deferral.wait.to).collect()
+    /// The free instants of a group, as far as the schedule tells.
+    pub fn open_slots(&self, group: &GroupId) -> OpenSlots<'_> {
+        OpenSlots::new(group, &self.carriers, self.clearance())
+    }
+
+    fn clearance(&self) -> Clearance<'_> {
+        Clearance {
+            min_gap: self.plan.min_gap,
+            peaks: &self.plan.peaks,
+            taken: &[],
+        }
+    }
 }
 
 fn is_enabled(job: &Job) -> bool {
@@ -165,7 +202,7 @@ fn is_enabled(job: &Job) -> bool {
 /// The mark of a job's schedule: jobs and groups may share names.
 const JOB: &str = "job:";
 
-fn job_name(job: &JobId) -> String {
+pub(super) fn job_name(job: &JobId) -> String {
     format!("{JOB}{job}")
 }
 
@@ -178,7 +215,7 @@ fn pickup_name(group: &GroupId) -> String {
     format!("pickup:{group}")
 }
 
-fn fingerprint(timetable: &Timetable) -> String {
+pub(super) fn fingerprint(timetable: &Timetable) -> String {
     let zone = timetable.zone().name();
     let exprs = timetable.exprs().iter();
     std::iter::once(zone)
@@ -187,10 +224,14 @@ fn fingerprint(timetable: &Timetable) -> String {
         .join("\n")
 }
 
-/// The timetable that a fingerprint was made of; `None` if a zone or an expression is unknown by now.
-pub(super) fn timetable_of(fingerprint: &str, zones: &Zones) -> Option<Timetable> {
-    let mut lines = fingerprint.lines();
-    let zone = zones.get(lines.next()?).ok()?;
+/// The name of the zone that a fingerprint was made of.
+pub(super) fn zone_of(fingerprint: &str) -> Option<&str> {
+    fingerprint.lines().next()
+}
+
+/// The timetable that a fingerprint was made of; `None` if an expression is unknown by now.
+pub(super) fn timetable_of(fingerprint: &str, zone: Zone) -> Option<Timetable> {
+    let lines = fingerprint.lines().skip(1);
     let exprs: Option<Vec<CronExpr>> = lines.map(|text| CronExpr::parse(text).ok()).collect();
     Some(Timetable::new(exprs?, zone))
 }

@@ -8,10 +8,17 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::span::{elapsed, later};
 use super::{BreakerPolicy, Permit};
+
+/// Beyond an attempt's timeout, before its probe counts as lost.
+pub const LEASE_MARGIN: Duration = Duration::from_secs(5);
+
+/// No timeout is longer than a day. A lease that ends later was given by a clock that was ahead.
+const LONGEST_LEASE: TimeDelta =
+    TimeDelta::seconds(24 * 60 * 60 + LEASE_MARGIN.as_secs().cast_signed());
 
 /// Whether a permit is the one probe of a half-open breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +101,7 @@ impl Breaker {
     /// to refuse for. One whose `since` lies in the future, because the wall
     /// clock stepped back, counts as opened now.
     pub fn ask(&mut self, policy: &BreakerPolicy, now: DateTime<Utc>) -> Gate {
-        self.settle(now);
+        self.set_back(now);
         let since = match self.state {
             BreakerState::Closed => return Gate::Pass(Probe::No),
             BreakerState::HalfOpen { lease_until, .. } if now < lease_until => {
@@ -178,7 +185,7 @@ impl Breaker {
     }
 
     fn count(&mut self, policy: &BreakerPolicy, sample: Sample, now: DateTime<Utc>) {
-        self.settle(now);
+        self.set_back(now);
         self.samples.push_back(SampledAt { at: now, sample });
         let most = most_samples(policy);
         while self.samples.len() > most
@@ -208,7 +215,7 @@ impl Breaker {
     }
 
     /// Moves instants from the future of a clock that stepped back to now.
-    fn settle(&mut self, now: DateTime<Utc>) {
+    pub(super) fn set_back(&mut self, now: DateTime<Utc>) {
         for kept in self
             .samples
             .iter_mut()
@@ -222,6 +229,10 @@ impl Breaker {
             BreakerState::HalfOpen { since, lease_until } if *since > now => {
                 *lease_until -= *since - now;
                 *since = now;
+            }
+            // The probe was let in while the clock was ahead, and nobody has heard of it since.
+            BreakerState::HalfOpen { lease_until, .. } if *lease_until - now > LONGEST_LEASE => {
+                *lease_until = now;
             }
             BreakerState::HalfOpen { .. } | BreakerState::Closed => {}
         }

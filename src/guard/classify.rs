@@ -116,6 +116,8 @@ impl Verdict {
 ///
 /// `x-should-retry` overrides whether it is retried in place, both ways, but
 /// not where the answer holds the whole group at once: spend caps and billing.
+/// A `false` leaves the server's wait in force: the work yields, and holds the
+/// group until then.
 ///
 /// ```
 /// use chrono::DateTime;
@@ -222,10 +224,11 @@ fn by_status(failure: &SendFailure, now: DateTime<Utc>) -> Verdict {
         Some(400) => bad_request(failure, now),
         Some(401) => unauthenticated(now),
         Some(402) => unpaid(now),
-        Some(408 | 409) => Verdict::in_conflict(),
+        // 499 is a proxy's word for a connection that it lost on its own side: the request is not to blame.
+        Some(408 | 409 | 499) => Verdict::in_conflict(),
         // An error event of an unknown type, or an error without a status, is a broken answer.
         Some(429 | 500.. | ..=299) | None => Verdict::unwell(),
-        Some(300..=499) => Verdict::rejected(),
+        Some(300..=498) => Verdict::rejected(),
     }
 }
 
@@ -275,6 +278,10 @@ fn overridden(verdict: Verdict, should_retry: Option<ShouldRetry>) -> Verdict {
         },
         Some(ShouldRetry::No) => Verdict {
             class: Class::Fatal,
+            then: match (verdict.then, verdict.hint) {
+                (Then::Exhaust, Some(_)) => Then::Yield(YieldReason::Hint),
+                (then, _) => then,
+            },
             ..verdict
         },
         Some(ShouldRetry::Yes) | None => verdict,

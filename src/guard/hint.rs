@@ -20,6 +20,9 @@ const HALF_CENTURY: Months = Months::new(50 * 12);
 
 /// Reads the two headers; a readable `retry-after-ms` goes before `retry-after`.
 ///
+/// A zero in it says nothing against the other header: the official clients take it for not given, and a retry before
+/// the other's time would fail.
+///
 /// ```
 /// use std::time::Duration;
 /// use chrono::DateTime;
@@ -37,10 +40,11 @@ pub fn read(
     retry_after: Option<&str>,
     now: DateTime<Utc>,
 ) -> Option<Hint> {
-    retry_after_ms
-        .and_then(|text| decimal(text.trim(), MILLISECOND))
+    let fine = retry_after_ms.and_then(|text| decimal(text.trim(), MILLISECOND));
+    fine.filter(|span| !span.is_zero())
         .map(Hint::After)
         .or_else(|| retry_after.and_then(|text| read_retry_after(text, now)))
+        .or_else(|| fine.map(Hint::After))
 }
 
 /// Reads `retry-after`: seconds with or without a fraction, else an HTTP date that is not past.

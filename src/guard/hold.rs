@@ -1,6 +1,17 @@
 //! A group that must not send until an instant or a person.
 
-use chrono::{DateTime, Utc};
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::span;
+
+/// A cap that was met so far ahead was met by a clock that was wrong, and the instant at which it lifts was reckoned
+/// from it.
+const WRONG_CLOCK: TimeDelta = TimeDelta::hours(3);
+
+/// A wait beyond this outlasts a night's slots, so that its note offers a way out.
+const LONG_WAIT: Duration = Duration::from_hours(24);
 
 /// Why a group is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -67,16 +78,19 @@ impl Hold {
             cause: HoldCause::Hint,
             until: Some(until),
             since: now,
-            note: "the server asked for a wait longer than a run may take; nothing to do"
-                .to_owned(),
+            note: hint_note(until, now),
         }
     }
 
     /// Counts a hint's hold as placed now if the wall clock stepped back behind it.
     ///
     /// A hint is a span, so that it moves with the clock; a cap lifts at an
-    /// instant of the calendar and stays.
+    /// instant of the calendar and stays. Only a cap from a clock that was far
+    /// ahead is over: its month is not ours, and the server says so again.
     pub fn settle(&mut self, now: DateTime<Utc>) {
+        if self.cause == HoldCause::SpendCap && self.since - now > WRONG_CLOCK {
+            self.until = self.until.map(|until| until.min(now));
+        }
         if self.cause == HoldCause::Hint && self.since > now {
             self.until = self.until.map(|until| until - (self.since - now));
             self.since = now;
@@ -97,6 +111,20 @@ impl Hold {
             (None, Some(_)) => true,
             (Some(mine), Some(theirs)) => mine > theirs,
         }
+    }
+}
+
+/// What the server asked for, and what a person can do about it.
+///
+/// A wait of days is legal and kept, but it may be the slip of a gateway: there is a way out.
+fn hint_note(until: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    let seconds = u64::try_from((until - now).num_seconds()).unwrap_or(0);
+    let wait = Duration::from_secs(seconds);
+    let asked = format!("the server asked for a wait of {}", span::show(wait));
+    if wait > LONG_WAIT {
+        format!("{asked}; wait, or resume if that is a mistake")
+    } else {
+        format!("{asked}; nothing to do")
     }
 }
 
@@ -149,6 +177,42 @@ mod tests {
         let mut later = placed.clone();
         later.settle(at(1030));
         assert_eq!(later, placed);
+    }
+
+    #[test]
+    fn a_cap_met_by_a_clock_that_was_a_year_ahead_is_over_and_one_that_waits_for_a_person_is_not() {
+        let year = 365 * 86_400;
+        let mut cap = Hold {
+            cause: HoldCause::SpendCap,
+            since: at(year),
+            ..hold(Some(year + 60))
+        };
+        let mut stays = Hold {
+            until: None,
+            ..cap.clone()
+        };
+        cap.settle(at(100));
+        stays.settle(at(100));
+        assert!(!cap.is_active(at(100)));
+        assert!(stays.is_active(at(100)));
+    }
+
+    #[test]
+    fn the_note_of_a_hint_says_how_long_and_offers_a_way_out_of_days() {
+        let note = |seconds| Hold::for_hint(at(seconds), at(0)).note;
+        assert_eq!(
+            note(90),
+            "the server asked for a wait of 1m30s; nothing to do"
+        );
+        assert_eq!(
+            note(86_400),
+            "the server asked for a wait of 24h; nothing to do"
+        );
+        assert_eq!(
+            note(3 * 86_400),
+            "the server asked for a wait of 3d; wait, or resume if that is a mistake"
+        );
+        assert!(note(-5).contains("0s"));
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub mod policy;
 pub mod retry;
 pub mod span;
 
-pub use breaker::{Breaker, BreakerState, Gate, Probe, Sample, SampledAt};
+pub use breaker::{Breaker, BreakerState, Gate, LEASE_MARGIN, Probe, Sample, SampledAt};
 pub use budget::Budget;
 pub use classify::{Then, Verdict, classify};
 pub use hold::{Hold, HoldCause};
@@ -140,6 +140,14 @@ impl Guard {
         }
         self.budget.spend(now);
         Ok(self.breaker.enter(probe, now, lease))
+    }
+
+    /// Moves hold and breaker from the future of a clock that was set back to now. [`Guard::admit`] does so too; done
+    /// at once, their spans run from the step on and not from the next attempt. Sends wait for that attempt: the row
+    /// goes on to account for those on record.
+    pub fn set_back(&mut self, now: DateTime<Utc>) {
+        self.hold.iter_mut().for_each(|hold| hold.settle(now));
+        self.breaker.set_back(now);
     }
 
     /// Tells the breaker what came back; a success also forgets 401s.

@@ -10,15 +10,11 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Agenda, PeakWindows};
+use super::{Agenda, OpenSlots, PeakWindows};
 use crate::job::{GroupId, JobId};
 
-/// How far ahead a free instant is looked for. A schedule repeats after a year but for odd dates, so a group without a
-/// free minute in one has none that is worth waiting for.
-const OPEN_SEARCH: TimeDelta = TimeDelta::days(366);
-
 /// The least span between two instants.
-const TICK: TimeDelta = TimeDelta::nanoseconds(1);
+pub(super) const TICK: TimeDelta = TimeDelta::nanoseconds(1);
 
 /// Where yielded work goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,104 +92,22 @@ pub fn target(
     agenda: &Agenda,
     clearance: Clearance<'_>,
 ) -> Option<Target> {
-    // Agendas answer "strictly after", and `not_before` itself is allowed.
-    let after = now.max(
-        carried
-            .not_before
-            .checked_sub_signed(TICK)
-            .unwrap_or(carried.not_before),
-    );
+    let after = earliest(carried.not_before, now);
     let fire_at = match rule {
         DeferRule::NextSlot => agenda.next_in_group(carried.group, after)?.fire_at,
         DeferRule::OwnSlot => agenda.next_of_job(carried.job, after)?.fire_at,
-        DeferRule::OpenSlot => open_slot(carried.group, after, agenda, clearance)?,
+        DeferRule::OpenSlot => {
+            OpenSlots::new(carried.group, agenda, clearance).first_after(after)?
+        }
     };
     Some(Target { fire_at })
 }
 
-/// The earliest whole minute strictly after an instant that is off-peak and clear of the group's entries and promises.
-fn open_slot(
-    group: &GroupId,
-    after: DateTime<Utc>,
-    agenda: &Agenda,
-    clearance: Clearance<'_>,
-) -> Option<DateTime<Utc>> {
-    let gap = TimeDelta::from_std(clearance.min_gap)
-        .ok()
-        .filter(|gap| *gap <= OPEN_SEARCH)?;
-    // Nothing below leaves the range of instants if this does not.
-    after.checked_add_signed(OPEN_SEARCH * 3)?;
-    let horizon = after + OPEN_SEARCH;
-    let mut minute = minute_from(after + TICK);
-    let mut near = Nearby::new(group, gap);
-    while minute <= horizon {
-        let open = minute_from(clearance.peaks.next_open(minute)?);
-        if open > minute {
-            minute = open;
-            continue;
-        }
-        match near.last_conflict(minute, agenda, clearance.taken) {
-            Some(conflict) => minute = minute_from(conflict + gap),
-            None => return Some(minute),
-        }
-    }
-    None
-}
-
-/// The group's entries around the minutes that are tried, fetched a stretch at a time.
-struct Nearby<'a> {
-    group: &'a GroupId,
-    gap: TimeDelta,
-    entries: Vec<DateTime<Utc>>,
-    known_until: Option<DateTime<Utc>>,
-}
-
-impl<'a> Nearby<'a> {
-    fn new(group: &'a GroupId, gap: TimeDelta) -> Self {
-        Self {
-            group,
-            gap,
-            entries: Vec::new(),
-            known_until: None,
-        }
-    }
-
-    /// The last instant nearer to this minute than the gap. Minutes must be asked in order.
-    fn last_conflict(
-        &mut self,
-        minute: DateTime<Utc>,
-        agenda: &Agenda,
-        taken: &[DateTime<Utc>],
-    ) -> Option<DateTime<Utc>> {
-        let (from, until) = (minute - self.gap, minute + self.gap);
-        if self.known_until.is_none_or(|known| known < until) {
-            let ahead = until + TimeDelta::days(1);
-            self.entries = agenda.instants_in_group(self.group, from, ahead);
-            self.known_until = Some(ahead);
-        }
-        let upcoming = self.entries.partition_point(|at| *at < until);
-        let entry = self.entries[..upcoming]
-            .last()
-            .copied()
-            .filter(|at| *at > from);
-        let promised = taken
-            .iter()
-            .copied()
-            .filter(|at| from < *at && *at < until)
-            .max();
-        entry.max(promised)
-    }
-}
-
-/// The first whole minute at or after an instant.
-fn minute_from(at: DateTime<Utc>) -> DateTime<Utc> {
-    let past = TimeDelta::seconds(at.timestamp().rem_euclid(60))
-        + TimeDelta::nanoseconds(at.timestamp_subsec_nanos().into());
-    if past.is_zero() {
-        at
-    } else {
-        at - past + TimeDelta::minutes(1)
-    }
+/// The instant strictly after which a slot may take work, at or after `not_before` and strictly after `now`.
+#[must_use]
+pub fn earliest(not_before: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
+    // Agendas answer "strictly after", and `not_before` itself is allowed.
+    now.max(not_before.checked_sub_signed(TICK).unwrap_or(not_before))
 }
 
 /// Whether work may still be carried.

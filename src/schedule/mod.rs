@@ -8,6 +8,7 @@ pub mod cron;
 pub mod defer;
 pub mod misfire;
 pub mod next;
+pub mod open;
 pub mod window;
 pub mod zone;
 
@@ -16,5 +17,6 @@ pub use cron::{CronError, CronExpr, Spacing};
 pub use defer::{DeferPolicy, DeferRule, OnExhausted, Target};
 pub use misfire::{Decision, Missed};
 pub use next::Timetable;
+pub use open::OpenSlots;
 pub use window::{PeakWindow, PeakWindows};
 pub use zone::{Resolved, Transition, TzifError, Zone, ZoneError, Zones};

@@ -9,6 +9,7 @@
 mod tests;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
@@ -35,7 +36,8 @@ const HORIZON: i64 = CALENDAR_CYCLE_DAYS as i64 * DAY;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Timetable {
-    exprs: Vec<CronExpr>,
+    /// Shared: a plan, its timelines and the linter each hold every timetable.
+    exprs: Arc<[CronExpr]>,
     zone: Zone,
 }
 
@@ -43,7 +45,10 @@ impl Timetable {
     /// Joins expressions and a zone.
     #[must_use]
     pub fn new(exprs: Vec<CronExpr>, zone: Zone) -> Self {
-        Self { exprs, zone }
+        Self {
+            exprs: exprs.into(),
+            zone,
+        }
     }
 
     /// The expressions, in the order of the file.
@@ -63,7 +68,7 @@ impl Timetable {
     pub fn next_after(&self, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let after = at.timestamp();
         let mut best = None;
-        for expr in &self.exprs {
+        for expr in self.exprs.iter() {
             // A later expression only matters if it is earlier than what was found.
             let until = best.unwrap_or(after.saturating_add(HORIZON));
             let _ = visit(expr, &self.zone, Span { after, until }, &mut |at| {
@@ -107,9 +112,58 @@ impl Timetable {
         None
     }
 
+    /// The fire time in `after < t <= until` behind which exactly `most` others follow; `None` if there are no more
+    /// than `most`. Looks at little more than what follows, however long the span.
+    #[must_use]
+    pub fn last_but(
+        &self,
+        most: usize,
+        after: DateTime<Utc>,
+        until: DateTime<Utc>,
+    ) -> Option<DateTime<Utc>> {
+        let (after, mut until) = (after.timestamp(), until.timestamp());
+        let (mut width, mut left) = (DAY, most);
+        while after < until {
+            let from = after.max(until.saturating_sub(width));
+            let found = self.seconds_in(Span { after: from, until });
+            if found.len() > left {
+                return Some(instant(found[found.len() - 1 - left], 0));
+            }
+            left -= found.len();
+            until = from;
+            width = width.saturating_mul(4);
+        }
+        None
+    }
+
+    /// The part that fires at fixed civil times; `None` if no expression does.
+    #[must_use]
+    pub fn fixed_part(&self) -> Option<Self> {
+        self.part(Spacing::Fixed)
+    }
+
+    /// The part that keeps even real spacing; `None` if no expression does.
+    #[must_use]
+    pub fn even_part(&self) -> Option<Self> {
+        self.part(Spacing::Even)
+    }
+
+    /// The same expressions in another zone.
+    #[must_use]
+    pub fn in_zone(&self, zone: Zone) -> Self {
+        let exprs = Arc::clone(&self.exprs);
+        Self { exprs, zone }
+    }
+
+    fn part(&self, spacing: Spacing) -> Option<Self> {
+        let exprs = self.exprs.iter().filter(|expr| expr.spacing() == spacing);
+        let exprs: Vec<CronExpr> = exprs.cloned().collect();
+        (!exprs.is_empty()).then(|| Self::new(exprs, self.zone.clone()))
+    }
+
     fn seconds_in(&self, span: Span) -> Vec<i64> {
         let mut found = Vec::new();
-        for expr in &self.exprs {
+        for expr in self.exprs.iter() {
             let _ = visit(expr, &self.zone, span, &mut |at| {
                 found.push(at);
                 ControlFlow::Continue(())
@@ -146,8 +200,8 @@ fn visit(
     }
 }
 
-/// From civil times to instants. The mapping never runs backwards: a skipped time gets the end of its gap and a repeated
-/// one its first moment.
+/// From civil times to instants. The mapping never runs backwards: a skipped time gets the end of its gap and a
+/// repeated one its first moment.
 fn visit_fixed(
     expr: &CronExpr,
     zone: &Zone,

@@ -74,6 +74,21 @@ impl Zones {
         Ok(())
     }
 
+    /// A zone by offsets that were written down with [`Zone::offsets`]; `None` if the text is none.
+    ///
+    /// What was computed by older zone data is checked by it.
+    #[must_use]
+    pub fn recorded(name: &str, offsets: &str) -> Option<Zone> {
+        let inner = Inner {
+            name: name.to_owned(),
+            table: Table::parse(offsets)?,
+            source: None,
+        };
+        Some(Zone {
+            inner: Arc::new(inner),
+        })
+    }
+
     /// The zone of this name, spelt exactly as in the IANA database.
     ///
     /// # Errors
@@ -93,7 +108,7 @@ impl Zones {
             inner: Arc::new(Inner {
                 name: name.to_owned(),
                 table: source.table(),
-                source,
+                source: Some(source),
             }),
         };
         built.insert(name.to_owned(), zone.clone());
@@ -162,7 +177,8 @@ pub struct Zone {
 struct Inner {
     name: String,
     table: Table,
-    source: Source,
+    /// `None` if the offsets were written down: they have no abbreviations.
+    source: Option<Source>,
 }
 
 /// One change of a zone's offset.
@@ -241,7 +257,23 @@ impl Zone {
     /// The abbreviation at an instant, such as `JST` or `CEST`; for zones without one a number, such as `+03`.
     #[must_use]
     pub fn abbreviation(&self, at: DateTime<Utc>) -> String {
-        self.inner.source.abbreviation(at)
+        match &self.inner.source {
+            Some(source) => source.abbreviation(at),
+            None => format!("{:+03}", self.offset_at(at) / 3600),
+        }
+    }
+
+    /// The offsets as one line of text, for [`Zones::recorded`]: two zones with equal lines fire alike.
+    #[must_use]
+    pub fn offsets(&self) -> String {
+        self.inner.table.to_text()
+    }
+
+    /// When a fixed-time firing for a civil time happens: at the first of two instants, and at the end of the gap for a
+    /// time that clocks jump over.
+    #[must_use]
+    pub fn firing_at(&self, civil: NaiveDateTime) -> DateTime<Utc> {
+        instant(self.first_moment(civil.and_utc().timestamp()), 0)
     }
 
     /// The span of one offset around an instant, in epoch seconds.

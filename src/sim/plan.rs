@@ -59,6 +59,7 @@ impl SimPlan {
             peaks: PeakWindows::new(zone.clone(), windows.to_vec()),
             min_gap: Duration::from_mins(15),
             grace: Duration::from_secs(20),
+            edge: None,
         };
         let retry = RetryPolicy::new(3, Duration::from_secs(1), Duration::from_secs(30), 0.5)?;
         Ok(Self { plan, zone, retry })

@@ -3,6 +3,7 @@
 //! It keeps the same promises as the store on disk, less durability: each
 //! method is one step under one lock, and a step that fails changes nothing.
 
+mod ahead;
 mod claim;
 mod person;
 mod rows;
@@ -39,7 +40,9 @@ impl MemoryStore {
     /// Every run so far, oldest first.
     #[must_use]
     pub fn runs(&self) -> Vec<Run> {
-        self.lock().runs.iter().map(|row| row.run.clone()).collect()
+        let rows = self.lock();
+        let kept = rows.runs.iter().filter(|row| !row.is_taken_back);
+        kept.map(|row| row.run.clone()).collect()
     }
 
     /// The text of a run's answer; `None` if it brought none, or the text went to [`Run::output`].
@@ -72,7 +75,9 @@ impl MemoryStore {
             run: row.run,
             ended_at: row.ended_at,
         };
-        self.lock().deferrals.iter().map(record).collect()
+        let rows = self.lock();
+        let kept = rows.deferrals.iter().filter(|row| !row.is_taken_back);
+        kept.map(record).collect()
     }
 
     /// All rows as they are now.
@@ -80,16 +85,9 @@ impl MemoryStore {
     pub fn ledger(&self) -> Ledger {
         let (slots, runs, deferrals) = (self.slots(), self.runs(), self.all_deferrals());
         let rows = self.lock();
-        let schedules = rows.schedules.iter();
         Ledger {
             watermark: rows.watermark,
-            schedules: schedules
-                .map(|(name, (fingerprint, starts_at))| ScheduleRow {
-                    name: name.clone(),
-                    fingerprint: fingerprint.clone(),
-                    starts_at: *starts_at,
-                })
-                .collect(),
+            schedules: rows.schedule_rows(),
             slots,
             runs,
             deferrals,
@@ -128,7 +126,18 @@ impl Store for MemoryStore {
 
     fn rewind(&self, watermark: DateTime<Utc>) -> Stored<'_, ()> {
         Box::pin(async move {
-            self.lock().watermark = Some(watermark);
+            self.lock().rewind(watermark);
+            Ok(())
+        })
+    }
+
+    fn schedules(&self) -> Stored<'_, Vec<ScheduleRow>> {
+        Box::pin(async move { Ok(self.lock().schedule_rows()) })
+    }
+
+    fn skip<'a>(&'a self, starts: &'a [(String, DateTime<Utc>)]) -> Stored<'a, ()> {
+        Box::pin(async move {
+            self.lock().skip(starts);
             Ok(())
         })
     }
@@ -165,7 +174,7 @@ impl Store for MemoryStore {
         Box::pin(async move { self.lock().finish(finish) })
     }
 
-    fn recover(&self, now: DateTime<Utc>) -> Stored<'_, Vec<Run>> {
-        Box::pin(async move { Ok(self.lock().recover(now)) })
+    fn recover<'a>(&'a self, under_way: &'a [RunId], now: DateTime<Utc>) -> Stored<'a, Vec<Run>> {
+        Box::pin(async move { Ok(self.lock().recover(under_way, now)) })
     }
 }

@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -16,6 +17,10 @@ use crate::engine::ports::Clock;
 use super::api::Site;
 use super::ledger::{Ledger, Seen};
 use super::script::Script;
+
+/// So many connections may wait to be accepted, if the system lets them. One that finds the queue full tries again
+/// after a second, and a thousand slots of one minute come at once.
+const BACKLOG: u32 = 1_024;
 
 /// A stand-in that serves until it is dropped.
 pub struct Standin {
@@ -52,10 +57,12 @@ impl Standin {
         seed: u64,
     ) -> io::Result<Self> {
         let runtime = Handle::try_current().map_err(io::Error::other)?;
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
-        listener.set_nonblocking(true)?;
+        let socket = TcpSocket::new_v4()?;
+        // A port whose last connections are not forgotten yet can be had again.
+        socket.set_reuseaddr(true)?;
+        socket.bind((Ipv4Addr::LOCALHOST, port).into())?;
+        let listener = socket.listen(BACKLOG)?;
         let address = listener.local_addr()?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
         let site = Arc::new(Site::new(clock, Ledger::new(script, seed)));
         let serving = runtime.spawn(serve(listener, Arc::clone(&site)));
         Ok(Self {
@@ -92,7 +99,7 @@ impl Drop for Standin {
 }
 
 /// Accepts connections; when it is dropped, they are.
-async fn serve(listener: tokio::net::TcpListener, site: Arc<Site>) {
+async fn serve(listener: TcpListener, site: Arc<Site>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -110,10 +117,40 @@ async fn serve(listener: tokio::net::TcpListener, site: Arc<Site>) {
     }
 }
 
-async fn connection(socket: tokio::net::TcpStream, site: Arc<Site>) {
+async fn connection(socket: TcpStream, site: Arc<Site>) {
     let service = service_fn(move |request| Arc::clone(&site).answer(request));
     // An error is a client that left or a connection that the script broke.
     let _ = http1::Builder::new()
         .serve_connection(TokioIo::new(socket), service)
         .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::clock::SystemClock;
+
+    /// With the queue of 128 that is usual, the others tried again a second later, and the requests of a full minute
+    /// were late for a reason that was not the daemon's.
+    #[test]
+    fn hundreds_of_clients_that_come_at_once_are_all_let_in() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let _inside = runtime.enter();
+        let standin = Standin::start(Script::default(), Arc::new(SystemClock::new()), 1).unwrap();
+        // The system may allow fewer.
+        let allowed = std::fs::read_to_string("/proc/sys/net/core/somaxconn")
+            .map_or(128, |text| text.trim().parse().unwrap());
+        // Nobody accepts: the runtime is not driven.
+        let connect = |_| {
+            let patience = Duration::from_millis(500);
+            std::net::TcpStream::connect_timeout(&standin.address, patience).unwrap()
+        };
+        let clients: Vec<_> = (0..allowed.min(400)).map(connect).collect();
+        assert_eq!(clients.len(), allowed.min(400));
+    }
 }

@@ -14,8 +14,8 @@ use crate::outcome::{FailReason, Outcome, YieldReason};
 use crate::slot::{Origin, Slot};
 
 impl SqliteStore {
-    /// Makes the work of a slot pending again; answers which slot's, or why not. The asking is a run of its own, so that
-    /// the history tells of it and the slot's own outcome stays.
+    /// Makes the work of a slot pending again; answers which slot's, or why not. The asking is a run of its own, so
+    /// that the history tells of it and the slot's own outcome stays.
     ///
     /// # Errors
     ///

@@ -56,6 +56,18 @@ pub(super) fn admit(store: &Connection, ask: &Asking) -> Result<Result<Permit, R
     Ok(answer)
 }
 
+/// Whether a run has made this attempt.
+fn made(store: &Connection, run: RunId, n: u32) -> Result<(), Fault> {
+    let mut select = store.prepare_cached(
+        "SELECT 1 FROM attempts WHERE call = (SELECT id FROM calls WHERE run = ?1) AND n = ?2",
+    )?;
+    if select.exists(params![run.0, n])? {
+        Ok(())
+    } else {
+        Err(keep::no_attempt(run, n).into())
+    }
+}
+
 /// Uses up the permit and records how the attempt ended.
 pub(super) fn record(store: &Connection, told: Telling) -> Result<(), Fault> {
     let mut update = store.prepare_cached(
@@ -63,7 +75,7 @@ pub(super) fn record(store: &Connection, told: Telling) -> Result<(), Fault> {
            error_type = :error_type, error_code = :error_code, request_id = :request_id, hint_ms = :hint,
            message = :message, input_tokens = :input, cache_write_5m_tokens = :write_5m,
            cache_write_1h_tokens = :write_1h, cache_read_tokens = :read, output_tokens = :output
-         WHERE call = (SELECT id FROM calls WHERE run = :run) AND n = :n",
+         WHERE call = (SELECT id FROM calls WHERE run = :run) AND n = :n AND latency_ms IS NULL",
     )?;
     let end = &told.end;
     let tokens = |which: fn(&Usage) -> u64| end.usage.as_ref().map(|usage| count(which(usage)));
@@ -86,9 +98,10 @@ pub(super) fn record(store: &Connection, told: Telling) -> Result<(), Fault> {
         ":output": tokens(|usage| usage.output_tokens),
     })?;
     if changed == 0 {
-        return Err(keep::no_attempt(told.run, told.n).into());
+        // It has ended already, and the caller was not told: the guard must not count it twice.
+        return made(store, told.run, told.n);
     }
-    guard_row::change(store, &told.group, told.now, move |guard, now| {
+    guard_row::tell(store, &told.group, told.now, move |guard, now| {
         match told.sample {
             Some(sample) => guard.record(&told.policy, told.permit, sample, now),
             None => guard.release(told.permit),

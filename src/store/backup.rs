@@ -1,18 +1,20 @@
 //! A copy of the store while it is in use.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{self, File, Metadata};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode, ffi};
 use tempfile::{Builder, NamedTempFile};
 
 use super::fault::Fault;
-use super::open::SqliteStore;
+use super::lock::FILE as LOCK;
+use super::open::{SqliteStore, connect_at_rest, is_at_rest};
+use super::schema;
 use crate::engine::ports::StoreError;
 
-/// How every file of the library begins.
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+/// How the files end that the library keeps beside a store.
+const KEPT_BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 impl SqliteStore {
     /// Writes a copy of the store as it is at one moment; whoever has it open goes on meanwhile.
@@ -22,25 +24,43 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unusable`] if `to` is the store itself, a folder, or a file that is no database, or if it cannot be
-    /// written; [`StoreError::Failed`] if the store cannot be read.
+    /// [`StoreError::Unusable`] if `to` is anything but an older copy or an empty file, or stands in the folder of a
+    /// store, or if it cannot be written; [`StoreError::Failed`] if the store cannot be read.
     pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
         let to = to.to_owned();
         let told = to.clone();
-        may_replace(&to, self.path()).map_err(|why| unusable(&told, &why))?;
+        may_take(&to, self.path()).map_err(|why| unusable(&told, &why))?;
         let copy = beside(&to).map_err(|error| unusable(&told, &error.to_string()))?;
         let path = copy.path().to_owned();
         self.worker
-            .chore(move |store| copy_into(store, &path))
+            .chore(move |store| copy_into(store, &path, &to))
             .await?;
-        put(copy, &to).map_err(|error| unusable(&told, &error.to_string()))
+        put(copy, &told).map_err(|error| unusable(&told, &error.to_string()))
     }
 }
 
-/// The library refuses to write into a file that holds something; this one is empty.
-fn copy_into(store: &mut Connection, path: &Path) -> Result<(), Fault> {
-    store.execute("VACUUM INTO ?1", [path.to_string_lossy()])?;
-    Ok(())
+/// The library refuses to write into a file that holds something; this one is empty. What keeps the copy from being
+/// written is said of the place that it is for.
+fn copy_into(store: &mut Connection, path: &Path, to: &Path) -> Result<(), Fault> {
+    match store.execute("VACUUM INTO ?1", [path.to_string_lossy()]) {
+        Ok(_) => Ok(()),
+        Err(error) if is_of_copy(&error) => Err(unusable(
+            to,
+            &format!("{error}; free some space on its disk, or name another file"),
+        )
+        .into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether writing failed: nothing is written but the copy.
+fn is_of_copy(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+        || matches!(
+            code,
+            Some(ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_TRUNCATE)
+        )
 }
 
 fn beside(to: &Path) -> io::Result<NamedTempFile> {
@@ -64,34 +84,66 @@ fn folder(to: &Path) -> PathBuf {
 }
 
 /// Whether the copy may take this place; the error says why not, and what to do.
-fn may_replace(to: &Path, store: &Path) -> Result<(), String> {
-    let found = match std::fs::metadata(to) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error.to_string()),
-    };
-    if found.is_dir() {
-        return Err("it is a folder; name a file in it".to_owned());
-    }
+fn may_take(to: &Path, store: &Path) -> Result<(), String> {
     if is_same(to, store) {
         return Err("it is the store itself; name another file".to_owned());
     }
-    if found.len() > 0 && !is_database(to).map_err(|error| error.to_string())? {
+    let name = to.file_name().unwrap_or_default().to_string_lossy();
+    if name == LOCK || KEPT_BESIDE.iter().any(|end| name.ends_with(end)) {
+        return Err(format!(
+            "`{name}` is what a file beside a store is called; name another file"
+        ));
+    }
+    let folder = folder(to);
+    if is_same(&folder, &self::folder(store)) || fs::symlink_metadata(folder.join(LOCK)).is_ok() {
+        return Err("its folder is that of a store; name a file in another".to_owned());
+    }
+    match fs::symlink_metadata(to) {
+        Ok(found) => may_replace(to, &found)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error.to_string()),
+    }
+    if !is_at_rest(to) {
+        return Err(
+            "a log stands beside it: it is a store in use or after a crash; name another file"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+/// Whether what is there may go: an empty file or an older copy. A device or a pipe has no length either.
+fn may_replace(to: &Path, found: &Metadata) -> Result<(), String> {
+    if found.is_dir() {
+        return Err("it is a folder; name a file in it".to_owned());
+    }
+    if found.is_symlink() {
+        return Err("it is a link; name the file that it stands for, or another".to_owned());
+    }
+    if !found.is_file() {
+        return Err("it is no regular file; name another".to_owned());
+    }
+    if found.len() > 0 && !is_store(to) {
         return Err("the file there is no copy of a store; name another file".to_owned());
     }
     Ok(())
 }
 
+/// Whether a file is one of ours: other programs keep theirs in the library's form too. The look leaves nothing behind.
+fn is_store(path: &Path) -> bool {
+    let tables = "SELECT count(*) FROM sqlite_schema WHERE type = 'table'
+        AND name IN ('meta', 'schedules', 'slots', 'runs', 'deferrals', 'guards')";
+    let look = || -> Result<bool, Fault> {
+        let connection = connect_at_rest(path)?;
+        let found: i64 = connection.query_one(tables, [], |row| row.get(0))?;
+        Ok(found == 6 && schema::version(&connection)? > 0)
+    };
+    look().unwrap_or(false)
+}
+
 fn is_same(one: &Path, two: &Path) -> bool {
     one.canonicalize()
         .is_ok_and(|one| two.canonicalize().is_ok_and(|two| one == two))
-}
-
-fn is_database(path: &Path) -> io::Result<bool> {
-    let mut head = Vec::new();
-    let limit = u64::try_from(MAGIC.len()).unwrap_or_default();
-    File::open(path)?.take(limit).read_to_end(&mut head)?;
-    Ok(head == MAGIC)
 }
 
 fn unusable(path: &Path, message: &str) -> StoreError {

@@ -1,12 +1,14 @@
 //! The plan's schedules, the watermark, and the claims of a wake-up.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, Row, params};
 
 use super::columns::{get, instant, instant_or_none, ms, outcome};
 use super::fault::Fault;
 use super::run::{self, Ended, Start};
-use super::{deferral, pause};
+use super::{ahead, deferral, pause};
 use crate::engine::ports::{Claim, Claimed, Fate, Tick};
 use crate::job::GroupId;
 use crate::outcome::{Outcome, RunId, YieldReason};
@@ -58,11 +60,10 @@ fn forget_others(store: &Connection, schedules: &[(String, String)]) -> Result<(
     let names: Vec<String> = names
         .query_map([], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    for name in names
-        .iter()
-        .filter(|name| !schedules.iter().any(|(known, _)| known == *name))
-    {
-        store.execute("DELETE FROM schedules WHERE name = ?1", [name])?;
+    let known: BTreeSet<&str> = schedules.iter().map(|(name, _)| name.as_str()).collect();
+    let mut delete = store.prepare_cached("DELETE FROM schedules WHERE name = ?1")?;
+    for name in names.iter().filter(|name| !known.contains(name.as_str())) {
+        delete.execute([name])?;
     }
     Ok(())
 }
@@ -74,12 +75,6 @@ pub(super) fn watermark(store: &Connection) -> Result<Option<DateTime<Utc>>, Fau
     rows.next().transpose().map(Option::flatten)
 }
 
-/// Sets the watermark, back included.
-pub(super) fn rewind(store: &Connection, watermark: DateTime<Utc>) -> Result<(), Fault> {
-    store.execute("UPDATE meta SET watermark = ?1", [ms(watermark)])?;
-    Ok(())
-}
-
 /// Claims the slots that nobody has claimed yet, and moves the watermark forward.
 pub(super) fn claim(store: &Connection, tick: &Tick) -> Result<Vec<Claimed>, Fault> {
     let mut claimed = Vec::new();
@@ -89,7 +84,10 @@ pub(super) fn claim(store: &Connection, tick: &Tick) -> Result<Vec<Claimed>, Fau
             fate: pauses.fate(claim, tick.now),
             ..claim.clone()
         };
-        if insert_slot(store, &claim, tick.now)? {
+        let is_ours = insert_slot(store, &claim, tick.now)?
+            || (ahead::take_back(store, &claim, tick.now)?
+                && insert_slot(store, &claim, tick.now)?);
+        if is_ours {
             let run = begin(store, &claim, tick.now)?;
             claimed.push(Claimed {
                 slot: claim.slot,
@@ -140,6 +138,7 @@ fn begin(store: &Connection, claim: &Claim, now: DateTime<Utc>) -> Result<RunId,
             run::close(store, run, &Ended::plain(Outcome::Skipped(*reason), now))?;
         }
         Fate::CatchUp(wait) => {
+            deferral::merge_into(store, run, &claim.slot, now)?;
             run::close(
                 store,
                 run,

@@ -20,6 +20,9 @@ const SELECT: &str = "
     SELECT id, job, fire_at, grp, model, state, not_before, to_at, carries, rule, reason, origin, run, ended_at
     FROM deferrals";
 
+/// Work that somebody has still to do.
+const OPEN: &str = "state IN ('pending', 'running')";
+
 /// The pending deferrals by `not_before`.
 pub(super) fn pending(store: &Connection) -> Result<Vec<Deferral>, Fault> {
     let found = select(store, "state = 'pending' ORDER BY not_before, id", [])?;
@@ -63,7 +66,7 @@ pub(super) fn take(
     Ok(Some(Taken { deferral, run }))
 }
 
-/// Ends the pending deferrals that make the same call as a slot that fires.
+/// Ends the pending deferrals that make the same call as a slot that fires or is caught up.
 pub(super) fn merge_into(
     store: &Connection,
     by: RunId,
@@ -108,9 +111,8 @@ pub(super) fn open_of(
     store: &Connection,
     job: &JobId,
 ) -> Result<Vec<(Deferral, String, DeferralState)>, Fault> {
-    let mut statement = store.prepare_cached(&format!(
-        "{SELECT} WHERE job = ?1 AND state IN ('pending', 'running') ORDER BY id"
-    ))?;
+    let mut statement =
+        store.prepare_cached(&format!("{SELECT} WHERE {OPEN} AND job = ?1 ORDER BY id"))?;
     let record = |row: &Row<'_>| {
         let (deferral, model) = decode(row)?;
         Ok((deferral, model, word(row, "state", deferral_state)?))
@@ -239,13 +241,14 @@ fn start(
     run::start(store, &start)
 }
 
-/// The deferrals that meet a condition, each with the job's model.
+/// The open deferrals that meet a condition, each with the job's model. The history may hold many that have ended: the
+/// words of [`OPEN`] are those of the index, which leads past them.
 fn select(
     store: &Connection,
     condition: &str,
     values: impl Params,
 ) -> Result<Vec<(Deferral, String)>, Fault> {
-    let mut statement = store.prepare_cached(&format!("{SELECT} WHERE {condition}"))?;
+    let mut statement = store.prepare_cached(&format!("{SELECT} WHERE {OPEN} AND {condition}"))?;
     statement.query_and_then(values, decode)?.collect()
 }
 
@@ -272,4 +275,33 @@ fn decode(row: &Row<'_>) -> Result<(Deferral, String), Fault> {
         },
         get(row, "model")?,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::SqliteStore;
+
+    /// Each claim of a wake-up asked for its job's open work and read every deferral that had ever ended for it.
+    #[test]
+    fn open_work_is_found_by_its_index_whatever_has_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path()).unwrap();
+        let store = rusqlite::Connection::open(store.path()).unwrap();
+        for condition in [
+            "state = 'pending' ORDER BY not_before, id",
+            "state = 'pending' AND job = 'a' ORDER BY fire_at, id",
+            "state = 'pending' AND grp = 'a' ORDER BY fire_at, id",
+            "state = 'running' AND run = 7",
+        ] {
+            let explained = format!("EXPLAIN QUERY PLAN {SELECT} WHERE {OPEN} AND {condition}");
+            let step: String = store
+                .query_row(&explained, [], |row| row.get("detail"))
+                .unwrap();
+            let is_direct = ["INDEX deferrals_open", "INDEX deferrals_by_run (run=?)"]
+                .iter()
+                .any(|way| step.contains(way));
+            assert!(is_direct, "{condition}: {step}");
+        }
+    }
 }

@@ -30,7 +30,7 @@ impl From<StoreError> for Fault {
 impl Fault {
     /// A column holds a value that this program does not write.
     pub(super) fn odd(column: &str, found: impl std::fmt::Display) -> Self {
-        Self::Store(StoreError::Failed(format!(
+        Self::Store(StoreError::Lasting(format!(
             "column `{column}` holds `{found}`, which no version of offpeak up to this one writes"
         )))
     }
@@ -61,9 +61,10 @@ fn way_out(code: ErrorCode) -> Option<&'static str> {
         ErrorCode::CannotOpen | ErrorCode::SystemIoFailure => {
             Some("check the folder and its disk, or give another folder with --store")
         }
-        ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt => {
-            Some("move the file away to begin a new history, or give another folder with --store")
-        }
+        ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt => Some(
+            "move the file away with its -wal and -shm, and put a copy made by `offpeak store backup` in its place or \
+                 begin a new history; or give another folder with --store",
+        ),
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
             Some("another process has kept it locked; see what else has the file open")
         }

@@ -32,6 +32,23 @@ pub(super) fn change<T>(
     Ok(answer)
 }
 
+/// Tells a group's guard how an attempt ended. A damaged row stays as it is: its group sends nothing until a person
+/// begins a new one, which holds nothing and has counted nothing, and the attempt's answer must not be lost for that.
+pub(super) fn tell(
+    store: &Connection,
+    group: &GroupId,
+    now: DateTime<Utc>,
+    tell: impl FnOnce(&mut Guard, DateTime<Utc>),
+) -> Result<(), Fault> {
+    match change(store, group, now, tell) {
+        Err(fault) => match text(store, group)?.map(|text| decode(&text)) {
+            Some(Err(Unreadable::Damaged(_))) => Ok(()),
+            None | Some(Ok(_) | Err(Unreadable::Newer(_))) => Err(fault),
+        },
+        told => told,
+    }
+}
+
 /// Lifts a hold at a person's word. A damaged row is replaced by a new guard: this is the way out of it.
 pub(super) fn resume(store: &Connection, group: &GroupId, now: DateTime<Utc>) -> Result<(), Fault> {
     let mut guard = match text(store, group)?.map(|text| decode(&text)) {
@@ -112,7 +129,7 @@ fn text(store: &Connection, group: &GroupId) -> Result<Option<String>, Fault> {
 }
 
 fn unreadable(group: &GroupId, why: &Unreadable) -> Fault {
-    StoreError::Failed(explain(group, why)).into()
+    StoreError::Lasting(explain(group, why)).into()
 }
 
 /// What is wrong with a row, and the way out.
@@ -124,7 +141,8 @@ fn explain(group: &GroupId, why: &Unreadable) -> String {
             )
         }
         Unreadable::Newer(found) => format!(
-            "the guard row of group `{group}` has format {found}, newer than this program knows ({FORMAT}); use a newer offpeak"
+            "the guard row of group `{group}` has format {found}, newer than this program knows ({FORMAT}); use a \
+             newer offpeak"
         ),
     }
 }

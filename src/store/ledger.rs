@@ -1,6 +1,6 @@
 //! All rows at one moment, for the audit.
 
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, ErrorCode, Row};
 
 use super::columns::{get, instant, outcome};
 use super::fault::Fault;
@@ -15,11 +15,7 @@ use crate::slot::Slot;
 pub(super) fn ledger(store: &Connection) -> Result<Ledger, Fault> {
     Ok(Ledger {
         watermark: claim::watermark(store)?,
-        schedules: rows(
-            store,
-            "SELECT name, fingerprint, starts_at FROM schedules",
-            schedule,
-        )?,
+        schedules: schedules(store)?,
         slots: rows(
             store,
             "SELECT job, fire_at, outcome, reason FROM slots",
@@ -31,13 +27,33 @@ pub(super) fn ledger(store: &Connection) -> Result<Ledger, Fault> {
     })
 }
 
+/// The schedules on record.
+pub(super) fn schedules(store: &Connection) -> Result<Vec<ScheduleRow>, Fault> {
+    let select = "SELECT name, fingerprint, starts_at FROM schedules";
+    rows(store, select, schedule)
+}
+
 /// What the library says of the file's pages and indices; empty is good.
 pub(super) fn damage(store: &Connection) -> Result<Vec<String>, Fault> {
+    let mut said = Vec::new();
+    match ask(store, &mut said) {
+        // A table whose first page is damaged ends the check itself, before or after it has said something.
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+            said.push(error.to_string());
+        }
+        done => done?,
+    }
+    said.retain(|line| line != "ok");
+    Ok(said)
+}
+
+fn ask(store: &Connection, said: &mut Vec<String>) -> rusqlite::Result<()> {
     let mut check = store.prepare("PRAGMA integrity_check(20)")?;
-    let said: Vec<String> = check
-        .query_map([], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    Ok(said.into_iter().filter(|line| line != "ok").collect())
+    let mut rows = check.query([])?;
+    while let Some(row) = rows.next()? {
+        said.push(row.get(0)?);
+    }
+    Ok(())
 }
 
 fn rows<T>(

@@ -6,12 +6,17 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The file's name in the store's folder.
-const FILE: &str = "daemon.lock";
+pub(super) const FILE: &str = "daemon.lock";
 
-/// How often a lock that is taken is tried again: a look takes microseconds.
-const TRIES: u32 = 100;
+/// How often a lock that only lookers hold is tried again: a look takes microseconds, but a busy machine may put the
+/// looker aside in the middle of it.
+const TRIES: u32 = 2_000;
+
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Held by the one daemon of a store; given back when dropped.
 #[derive(Debug)]
@@ -23,7 +28,10 @@ pub struct DaemonLock {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another daemon holds it.
-    #[error("another daemon{} uses the store {folder}; stop it first, or give another folder with --store", of_process(*pid))]
+    #[error(
+        "another daemon{} uses the store {folder}; stop it first, or give another folder with --store",
+        of_process(*pid)
+    )]
     Held {
         /// The store's folder.
         folder: PathBuf,
@@ -83,15 +91,27 @@ impl DaemonLock {
     }
 }
 
-/// Takes the lock; tries again a few times, for [`DaemonLock::holder`] has it for a moment when it looks.
+/// Takes the lock. A daemon that holds it is told from those that look, as [`DaemonLock::holder`] does: they share it,
+/// and are waited for.
 fn lock_patiently(file: &File) -> Result<(), TryLockError> {
     for _ in 0..TRIES {
-        if file.try_lock().is_ok() {
-            return Ok(());
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {}
+            done => return done,
         }
-        std::thread::yield_now();
+        file.try_lock_shared()?;
+        file.unlock().map_err(TryLockError::Error)?;
+        pause();
     }
     file.try_lock()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the lock is taken before there is an engine with a clock"
+)]
+fn pause() {
+    std::thread::sleep(PAUSE);
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -156,6 +176,25 @@ mod tests {
         drop(lock);
         assert_eq!(DaemonLock::holder(folder.path()), None);
         DaemonLock::acquire(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn lookers_that_were_put_aside_are_waited_for() {
+        // Cause: a hundred tries without a pause were over before a looker on a busy machine had its turn again.
+        let folder = tempfile::tempdir().unwrap();
+        drop(DaemonLock::acquire(folder.path()).unwrap());
+        let looker = File::open(folder.path().join(FILE)).unwrap();
+        looker.try_lock_shared().unwrap();
+        let starting = std::thread::scope(|scope| {
+            let starting = scope.spawn(|| DaemonLock::acquire(folder.path()));
+            for _ in 0..20 {
+                pause();
+            }
+            assert!(!starting.is_finished());
+            drop(looker);
+            starting.join().unwrap()
+        });
+        starting.unwrap();
     }
 
     #[test]

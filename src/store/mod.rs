@@ -1,8 +1,9 @@
 //! The durable store: one `SQLite` file in the state folder.
 //!
-//! Every method of the port is one `BEGIN IMMEDIATE` transaction, written
-//! through to the disk before it returns, so that a crash at any point leaves
-//! whole steps only. Several processes may have the file open: claims are
+//! Every method of the port is one step of a `BEGIN IMMEDIATE` transaction,
+//! written through to the disk before it returns, so that a crash at any point
+//! leaves whole steps only. Steps that wait together share a transaction and
+//! its one wait for the disk. Several processes may have the file open: claims are
 //! unique rows, and a group's budget, breaker and hold are one row that is
 //! read, asked and written under the same lock.
 //!
@@ -12,8 +13,11 @@
 pub mod lock;
 
 mod again;
+mod ahead;
 mod attempt;
 mod backup;
+mod batch;
+mod busy;
 mod chores;
 mod claim;
 mod columns;

@@ -16,6 +16,7 @@ use crate::engine::ports::StoreError;
 const FILE: &str = "offpeak.db";
 
 /// How long a transaction waits for another process. Ours take milliseconds; a backup may hold the file for seconds.
+/// The store's thread waits as long, unless it is to end, see [`super::busy`].
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many compiled statements are kept: all that this module has.
@@ -27,9 +28,26 @@ pub struct SqliteStore {
     pub(super) worker: Worker,
 }
 
-/// Which file was opened: a folder that was removed or replaced must not swallow what we write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Which files were opened: a folder that was removed or replaced must not swallow what we write.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Identity {
+    file: Mark,
+    /// What a writer keeps beside the file while it has it open. Who removes one parts us from the other processes, which
+    /// begin a new one.
+    beside: Option<Beside>,
+}
+
+/// The files beside that of a writer, which stay until the last process closes it.
+#[derive(Debug, Clone, Copy)]
+struct Beside {
+    log: Mark,
+    /// Where the processes say to each other how far the log reaches, and who writes.
+    shared: Mark,
+}
+
+/// What makes a file the same file, whatever it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mark {
     #[cfg(unix)]
     device: u64,
     #[cfg(unix)]
@@ -44,20 +62,46 @@ impl SqliteStore {
     /// [`StoreError::Unusable`] if the folder or the file cannot be created, read or written, or is something else;
     /// [`StoreError::Newer`] if a newer version wrote it.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        create_folder(folder).map_err(|error| unusable(folder, &error))?;
+        Self::make_folder(folder)?;
         let path = folder.join(FILE);
         create_file(&path).map_err(|error| unusable(&path, &error))?;
+        keep_orphaned_log(&path)?;
         let connection = connect(&path, MIGRATIONS).map_err(|fault| fault.at(&path))?;
-        Self::around(connection, path)
+        let file = Identity::of_writer(&path).map_err(|error| unusable(&path, &error))?;
+        Self::around(connection, path, file)
+    }
+
+    /// Makes the folder of a store, if there is none, for whoever takes the lock of a daemon before it opens the file.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unusable`] if the folder cannot be created, or is something else.
+    pub fn make_folder(folder: &Path) -> Result<(), StoreError> {
+        create_folder(folder).map_err(|error| unusable(folder, &error))
+    }
+
+    /// Opens the store in `folder` as [`SqliteStore::open`] does, if there is one: asking what to lift or to drop must
+    /// not leave an empty store behind.
+    ///
+    /// # Errors
+    ///
+    /// As [`SqliteStore::open`].
+    pub fn open_existing(folder: &Path) -> Result<Option<Self>, StoreError> {
+        let path = folder.join(FILE);
+        match fs::metadata(&path) {
+            Ok(_) => Self::open(folder).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unusable(&path, &error)),
+        }
     }
 
     /// Opens the store in `folder` for reading only; `None` if there is none. Creates and changes nothing, so that the
     /// folder may be one that this user cannot write; beside a writer, or after a crash, the library still needs its
     /// `-shm` file there.
     ///
-    /// For a look that takes a moment: if nobody has the file open it is read as one that does not change. What a writer
-    /// that starts meanwhile commits goes to its log, which such a reader does not see: it reads on in the state that
-    /// it found, which holds until that writer copies its log back, after four megabytes or at its end.
+    /// For a look that takes a moment: if nobody has the file open it is read as one that does not change. What a
+    /// writer that starts meanwhile commits goes to its log, which such a reader does not see: it reads on in the state
+    /// that it found, which holds until that writer copies its log back, after four megabytes or at its end.
     ///
     /// # Errors
     ///
@@ -69,11 +113,15 @@ impl SqliteStore {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(unusable(&path, &error)),
         }
+        keep_orphaned_log(&path)?;
         let connection = connect_to_read(&path).map_err(|fault| fault.at(&path))?;
+        let file = Identity::of_reader(&path).map_err(|error| unusable(&path, &error))?;
         match schema::version(&connection).map_err(|fault| fault.at(&path))? {
             // The file was made a moment ago, and nothing is in it.
             0 => Ok(None),
-            found if found == schema::known(MIGRATIONS) => Self::around(connection, path).map(Some),
+            found if found == schema::known(MIGRATIONS) => {
+                Self::around(connection, path, file).map(Some)
+            }
             found if found > schema::known(MIGRATIONS) => Err(StoreError::Newer {
                 path,
                 found,
@@ -95,8 +143,12 @@ impl SqliteStore {
         self.worker.path()
     }
 
-    fn around(connection: Connection, path: PathBuf) -> Result<Self, StoreError> {
-        let file = Identity::of(&path).map_err(|error| unusable(&path, &error))?;
+    /// How long the log beside the file is.
+    pub(super) fn log_bytes(&self) -> u64 {
+        fs::metadata(log_of(self.path())).map_or(0, |found| found.len())
+    }
+
+    fn around(connection: Connection, path: PathBuf, file: Identity) -> Result<Self, StoreError> {
         Ok(Self {
             worker: Worker::start(connection, path, file)?,
         })
@@ -104,6 +156,35 @@ impl SqliteStore {
 }
 
 impl Identity {
+    fn of_writer(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            file: Mark::of(path)?,
+            beside: Some(Beside {
+                log: Mark::of(&log_of(path))?,
+                shared: Mark::of(&shared_of(path))?,
+            }),
+        })
+    }
+
+    /// Beside a reader, they come and go with the writers.
+    fn of_reader(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            file: Mark::of(path)?,
+            beside: None,
+        })
+    }
+
+    /// Fails if the path names another file by now, or none.
+    pub(super) fn check(self, path: &Path) -> Result<(), StoreError> {
+        self.file.check(path)?;
+        self.beside.map_or(Ok(()), |beside| {
+            beside.log.check(&log_of(path))?;
+            beside.shared.check(&shared_of(path))
+        })
+    }
+}
+
+impl Mark {
     fn of(path: &Path) -> io::Result<Self> {
         let found = fs::metadata(path)?;
         #[cfg(unix)]
@@ -121,8 +202,7 @@ impl Identity {
         }
     }
 
-    /// Fails if the path names another file by now, or none.
-    pub(super) fn check(self, path: &Path) -> Result<(), StoreError> {
+    fn check(self, path: &Path) -> Result<(), StoreError> {
         match Self::of(path) {
             Ok(found) if found == self => Ok(()),
             Ok(_) => Err(gone(path, "the file was replaced while it was open")),
@@ -205,24 +285,57 @@ fn connect_to_read(path: &Path) -> Result<Connection, Fault> {
 }
 
 /// Whether the file is whole by itself: a writer keeps a log beside it, and removes that at a clean end.
-fn is_at_rest(path: &Path) -> bool {
-    ["-wal", "-journal"].iter().all(|suffix| {
-        let mut log = path.as_os_str().to_owned();
-        log.push(suffix);
-        matches!(fs::metadata(log), Err(error) if error.kind() == io::ErrorKind::NotFound)
+pub(super) fn is_at_rest(path: &Path) -> bool {
+    [log_of(path), beside(path, "-journal")].iter().all(
+        |log| matches!(fs::metadata(log), Err(error) if error.kind() == io::ErrorKind::NotFound),
+    )
+}
+
+/// The write-ahead log of a file.
+fn log_of(path: &Path) -> PathBuf {
+    beside(path, "-wal")
+}
+
+/// The memory that the processes share over a file and its log.
+fn shared_of(path: &Path) -> PathBuf {
+    beside(path, "-shm")
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Refuses a file without a byte beside a log that has some: the library would take it for a new file and remove the
+/// log, which holds the last that is left of the history.
+fn keep_orphaned_log(path: &Path) -> Result<(), StoreError> {
+    let length = |path: &Path| fs::metadata(path).map_or(0, |found| found.len());
+    let log = log_of(path);
+    if length(path) > 0 || length(&log) == 0 {
+        return Ok(());
+    }
+    Err(StoreError::Unusable {
+        path: path.to_owned(),
+        message: format!(
+            "the file is empty, but its log {} is not; move both away, and put a copy made by `offpeak store backup` \
+             in the file's place or begin a new history",
+            log.display()
+        ),
     })
 }
 
 /// Without locks and logs. Read in the ordinary way, a file at rest gets a log and a `-shm` file that stay behind,
 /// because a reader may not clean up.
-fn connect_at_rest(path: &Path) -> Result<Connection, Fault> {
+pub(super) fn connect_at_rest(path: &Path) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
     Ok(Connection::open_with_flags(immutable_uri(path), flags)?)
 }
 
-/// The path as a URI that promises the file does not change. Slashes are encoded too: two at the start would name a host.
+/// The path as a URI that promises the file does not change. Slashes are encoded too: two at the start would name a
+/// host.
 fn immutable_uri(path: &Path) -> String {
     let encoded = |byte: &u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {

@@ -9,9 +9,9 @@ use super::history::{self, HistoryFilter};
 use super::open::SqliteStore;
 use super::refused::{self, RefusedFiles};
 use super::run::{self, Start};
-use super::{deferral, guard_row, ledger, pause, standing};
+use super::{ahead, deferral, guard_row, ledger, pause, standing};
 use crate::engine::alert::Standing;
-use crate::engine::audit::Ledger;
+use crate::engine::audit::{Ledger, ScheduleRow};
 use crate::engine::keep::DeferralRecord;
 use crate::engine::pause::Pauses;
 use crate::engine::ports::{
@@ -47,8 +47,17 @@ impl Store for SqliteStore {
     fn rewind(&self, watermark: DateTime<Utc>) -> Stored<'_, ()> {
         Box::pin(
             self.worker
-                .write(move |store| claim::rewind(store, watermark)),
+                .write(move |store| ahead::rewind(store, watermark)),
         )
+    }
+
+    fn schedules(&self) -> Stored<'_, Vec<ScheduleRow>> {
+        Box::pin(self.worker.read(|store| ledger::schedules(store)))
+    }
+
+    fn skip<'a>(&'a self, starts: &'a [(String, DateTime<Utc>)]) -> Stored<'a, ()> {
+        let starts = starts.to_vec();
+        Box::pin(self.worker.write(move |store| ahead::skip(store, &starts)))
     }
 
     fn take_deferral<'a>(
@@ -92,7 +101,10 @@ impl Store for SqliteStore {
             origin: Origin::Manual,
             lease_until: Some(start.lease_until),
         };
-        Box::pin(self.worker.write(move |store| run::start(store, &start)))
+        Box::pin(
+            self.worker
+                .write(move |store| run::start_manual(store, start)),
+        )
     }
 
     fn admit<'a>(&'a self, ask: Ask<'a>) -> Stored<'a, Result<Permit, Refusal>> {
@@ -133,8 +145,12 @@ impl Store for SqliteStore {
         Box::pin(self.worker.write(move |store| run::finish(store, &finish)))
     }
 
-    fn recover(&self, now: DateTime<Utc>) -> Stored<'_, Vec<Run>> {
-        Box::pin(self.worker.write(move |store| run::recover(store, now)))
+    fn recover<'a>(&'a self, under_way: &'a [RunId], now: DateTime<Utc>) -> Stored<'a, Vec<Run>> {
+        let under_way = under_way.to_vec();
+        Box::pin(
+            self.worker
+                .write(move |store| run::recover(store, &under_way, now)),
+        )
     }
 }
 
@@ -154,6 +170,14 @@ impl SqliteStore {
     /// One run; `None` if there is none of this name, or it was pruned.
     pub async fn run(&self, id: RunId) -> Result<Option<Run>, StoreError> {
         self.worker.read(move |store| history::run(store, id)).await
+    }
+
+    /// Closes the runs that a person asked for and that are past their lease, for a `run` beside or without a daemon.
+    /// The daemon's own stay open: it may be at work on them, and closes them itself with [`Store::recover`].
+    pub async fn give_up(&self, now: DateTime<Utc>) -> Result<Vec<Run>, StoreError> {
+        self.worker
+            .write(move |store| run::give_up(store, now))
+            .await
     }
 
     /// How a job stood before a run, runs that a person asked for left out; `None` if the history does not tell.
@@ -198,7 +222,8 @@ impl SqliteStore {
 
     /// What is wrong with the file itself, a line each; empty if nothing is.
     pub async fn damage(&self) -> Result<Vec<String>, StoreError> {
-        self.worker.read(|store| ledger::damage(store)).await
+        // Outside a transaction: damage that ends the check would fail its end too, and hide what was found.
+        self.worker.chore(|store| ledger::damage(store)).await
     }
 
     /// Every group that has sent something or is held, by name. A group whose row cannot be read is left out, so that
@@ -254,15 +279,33 @@ impl SqliteStore {
         self.worker.read(|store| chores::liveness(store)).await
     }
 
-    /// Removes what ended before an instant. Pending work, and the runs that it came from, stay.
+    /// Removes what ended before an instant, at most a month of history at once. Pending work, and the runs that it
+    /// came from, stay.
+    ///
+    /// Goes in short steps, each a transaction of its own: slots that come due meanwhile are claimed between two of
+    /// them, and what an error leaves is removed the next time.
     pub async fn prune(&self, older_than: DateTime<Utc>) -> Result<Pruned, StoreError> {
-        self.worker
-            .write(move |store| chores::prune(store, older_than))
-            .await
+        let reach = self
+            .worker
+            .read(move |store| chores::reach(store, older_than))
+            .await?;
+        let mut pruned = Pruned::default();
+        loop {
+            let step = self
+                .worker
+                .write(move |store| chores::prune_some(store, reach))
+                .await?;
+            pruned += step;
+            if step == Pruned::default() {
+                return Ok(pruned);
+            }
+        }
     }
 
     /// Moves the write-ahead log into the file and empties it; puts it off if someone is reading or writing just now.
-    pub async fn checkpoint(&self) -> Result<(), StoreError> {
-        self.worker.chore(chores::checkpoint).await
+    /// The answer is how many bytes the log still has.
+    pub async fn checkpoint(&self) -> Result<u64, StoreError> {
+        self.worker.chore(chores::checkpoint).await?;
+        Ok(self.log_bytes())
     }
 }

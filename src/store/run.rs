@@ -63,6 +63,15 @@ pub(super) fn start(store: &Connection, start: &Start) -> Result<RunId, Fault> {
     Ok(RunId(id))
 }
 
+/// Writes a run that a person asked for, as a slot of its own.
+pub(super) fn start_manual(store: &Connection, mut asked: Start) -> Result<RunId, Fault> {
+    let mut taken =
+        store.prepare_cached("SELECT 1 FROM runs WHERE job = ?1 AND fire_at = ?2 LIMIT 1")?;
+    let Slot { fire_at, job } = &mut asked.slot;
+    *fire_at = keep::manual_instant(*fire_at, |at| taken.exists(params![job.as_str(), ms(at)]))?;
+    start(store, &asked)
+}
+
 /// Ends a run, and its slot if the run is the slot's own.
 pub(super) fn close(store: &Connection, id: RunId, ended: &Ended) -> Result<(), Fault> {
     let (outcome, reason) = (ended.outcome.as_str(), ended.outcome.reason());
@@ -158,15 +167,41 @@ fn write_answer(store: &Connection, finish: &Finish) -> Result<(), Fault> {
 }
 
 /// Closes the runs that nobody is driving any more: the daemon's own, and a person's past their lease.
-pub(super) fn recover(store: &Connection, now: DateTime<Utc>) -> Result<Vec<Run>, Fault> {
-    let mut lost = store.prepare_cached(
+pub(super) fn recover(
+    store: &Connection,
+    under_way: &[RunId],
+    now: DateTime<Utc>,
+) -> Result<Vec<Run>, Fault> {
+    close_lost(
+        store,
         "SELECT id FROM runs WHERE outcome IS NULL AND (lease_until IS NULL OR lease_until <= ?1) ORDER BY id",
-    )?;
+        (under_way, now),
+    )
+}
+
+/// Closes the runs that a person asked for and that are past their lease. The daemon's have no lease, and are left to
+/// [`recover`].
+pub(super) fn give_up(store: &Connection, now: DateTime<Utc>) -> Result<Vec<Run>, Fault> {
+    close_lost(
+        store,
+        "SELECT id FROM runs WHERE outcome IS NULL AND lease_until <= ?1 ORDER BY id",
+        (&[], now),
+    )
+}
+
+fn close_lost(
+    store: &Connection,
+    select: &str,
+    (under_way, now): (&[RunId], DateTime<Utc>),
+) -> Result<Vec<Run>, Fault> {
+    let mut lost = store.prepare_cached(select)?;
     let lost: Vec<i64> = lost
         .query_map([ms(now)], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     lost.into_iter()
-        .map(|id| recover_one(store, RunId(id), now))
+        .map(RunId)
+        .filter(|id| !under_way.contains(id))
+        .map(|id| recover_one(store, id, now))
         .collect()
 }
 

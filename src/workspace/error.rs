@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rustix::io::Errno;
+
 use crate::schedule::ZoneError;
 
 /// Why a text could not be read or an answer not delivered.
@@ -33,6 +35,14 @@ pub enum WorkspaceError {
     NotAFile {
         /// The path.
         path: PathBuf,
+    },
+    /// A file was asked for and did not answer: a network disk that is gone, a device behind a regular name.
+    #[error("cannot read {}: the file did not answer in {span:?}", path.display())]
+    Unanswered {
+        /// The file.
+        path: PathBuf,
+        /// How long it had.
+        span: Duration,
     },
     /// A prompt or system file is no UTF-8 text.
     #[error("cannot use {}: byte {at} is not UTF-8 text", path.display())]
@@ -123,9 +133,35 @@ pub enum WorkspaceError {
     /// The job's zone is unknown.
     #[error(transparent)]
     Zone(#[from] ZoneError),
-    /// The thread that did the file work was cut off.
-    #[error("file work was cut off: {0}")]
+    /// The thread that did the file work was cut off. What it says of a panic may quote what was worked on.
+    #[error("file work was cut off")]
     CutOff(#[from] tokio::task::JoinError),
+}
+
+impl WorkspaceError {
+    /// Whether the system had no descriptor, process or thread to spare: the same may work when others have ended.
+    pub(super) fn is_starved(&self) -> bool {
+        match self {
+            Self::Unreadable { source, .. } | Self::NotStarted { source, .. } => matches!(
+                Errno::from_io_error(source),
+                Some(Errno::MFILE | Errno::NFILE | Errno::AGAIN)
+            ),
+            Self::Input { .. }
+            | Self::NotAFile { .. }
+            | Self::Unanswered { .. }
+            | Self::NotText { .. }
+            | Self::TooLarge { .. }
+            | Self::TimedOut { .. }
+            | Self::Exit { .. }
+            | Self::Broken { .. }
+            | Self::Template { .. }
+            | Self::EmptyPrompt { .. }
+            | Self::BadOutput { .. }
+            | Self::Unwritable { .. }
+            | Self::Zone(_)
+            | Self::CutOff(_) => false,
+        }
+    }
 }
 
 fn said(stderr: &str) -> String {

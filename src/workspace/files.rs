@@ -8,7 +8,9 @@ use std::sync::Arc;
 use super::command::{OUTPUT_COMMAND_TIMEOUT, Program, feed};
 use super::error::WorkspaceError;
 use super::inputs::{RunCommands, all_empty, read_all, read_text};
-use super::output::{beside, place, replace};
+use super::output::{Target, place, replace};
+use super::reader::Reader;
+use super::reserved::Reserved;
 use super::template::{Variables, render};
 use crate::engine::ports::{Clock, Pending, Prepared, Workspace};
 use crate::job::{Job, OnEmptyInput, Output, Previous, Request, TextSource};
@@ -24,8 +26,9 @@ const MAX_TEXT_BYTES: u64 = 32 << 20;
 pub struct Files {
     folder: PathBuf,
     zones: Zones,
-    clock: Arc<dyn Clock>,
+    reader: Arc<Reader>,
     without: Vec<String>,
+    reserved: Reserved,
 }
 
 /// What a run would send and where its answer would go.
@@ -53,9 +56,17 @@ impl Files {
         Self {
             folder,
             zones,
-            clock,
+            reader: Arc::new(Reader::new(clock)),
             without: Vec::new(),
+            reserved: Reserved::default(),
         }
+    }
+
+    /// The same workspace, whose outputs never take these places.
+    #[must_use]
+    pub fn sparing(mut self, reserved: Reserved) -> Self {
+        self.reserved = reserved;
+        self
     }
 
     /// The same workspace, whose programs do not inherit these environment variables: the names of those that hold
@@ -71,10 +82,11 @@ impl Files {
 
     /// What a run of this slot would send, and where its answer would go. Writes nothing.
     pub async fn preview(&self, job: &Job, slot: &Slot, commands: RunCommands) -> Preview {
-        let output = self.output_path(job, slot).transpose();
+        let output = self.target(job, slot).transpose();
+        let path = |target: Target| target.path;
         Preview {
             prepared: self.prepare_with(job, slot, commands).await,
-            output: output.map(|path| path.map_err(|error| error.to_string())),
+            output: output.map(|target| target.map(path).map_err(|error| error.to_string())),
         }
     }
 
@@ -91,7 +103,7 @@ impl Files {
         slot: &Slot,
         commands: RunCommands,
     ) -> Result<Prepared, WorkspaceError> {
-        let inputs = read_all(job, commands, &self.without, &*self.clock).await?;
+        let inputs = read_all(job, commands, &self.without, &self.reader).await?;
         if all_empty(&inputs) {
             match job.on_empty_input {
                 OnEmptyInput::Skip => return Ok(Prepared::Empty),
@@ -104,10 +116,10 @@ impl Files {
         }
         let variables = self.variables(job, slot)?.with_inputs(inputs);
         let system = match &job.template.system {
-            Some(source) => Some(fill_text("system", source, &variables).await?),
+            Some(source) => Some(fill_text("system", source, &variables, &self.reader).await?),
             None => None,
         };
-        let prompt = fill_text("prompt", &job.template.prompt, &variables).await?;
+        let prompt = fill_text("prompt", &job.template.prompt, &variables, &self.reader).await?;
         if is_blank(&prompt) {
             return Err(WorkspaceError::EmptyPrompt {
                 place: name_of("prompt", &job.template.prompt),
@@ -126,11 +138,19 @@ impl Files {
         Ok(Variables::of(&job.id, slot.fire_at, &zone))
     }
 
-    fn output_path(&self, job: &Job, slot: &Slot) -> Result<Option<PathBuf>, WorkspaceError> {
+    fn target(&self, job: &Job, slot: &Slot) -> Result<Option<Target>, WorkspaceError> {
         let Some(pattern) = job.output.as_ref().and_then(|output| output.file.as_ref()) else {
             return Ok(None);
         };
-        place(&self.folder, pattern, &self.variables(job, slot)?).map(Some)
+        let target = place(&self.folder, pattern, &self.variables(job, slot)?)?;
+        if let Some(problem) = self.reserved.refuses(&target.path) {
+            return Err(WorkspaceError::BadOutput {
+                pattern: pattern.clone(),
+                rendered: target.path.display().to_string(),
+                problem,
+            });
+        }
+        Ok(Some(target))
     }
 
     async fn deliver_to(
@@ -143,10 +163,10 @@ impl Files {
             return Ok(None);
         };
         // The file first: what a program does with the answer cannot be taken back.
-        let path = self.output_path(job, slot)?;
-        if let Some(path) = path.clone() {
-            write_whole(path, output.previous, text).await?;
-        }
+        let path = match self.target(job, slot)? {
+            Some(target) => Some(write_whole(target, output.previous, text).await?),
+            None => None,
+        };
         self.run_output_command(output, text).await?;
         Ok(path)
     }
@@ -161,7 +181,7 @@ impl Files {
             timeout: OUTPUT_COMMAND_TIMEOUT,
             without: &self.without,
         };
-        feed(program, text, &*self.clock).await
+        feed(program, text, &*self.reader.clock).await
     }
 
     async fn keep(
@@ -170,11 +190,11 @@ impl Files {
         slot: &Slot,
         text: &str,
     ) -> Result<Option<PathBuf>, WorkspaceError> {
-        let Some(output) = self.output_path(job, slot)? else {
+        let Some(target) = self.target(job, slot)? else {
             return Ok(None);
         };
-        let path = beside(&output, slot.fire_at);
-        write_whole(path.clone(), Previous::Replace, text).await?;
+        let target = target.beside(slot.fire_at);
+        let path = write_whole(target, Previous::Replace, text).await?;
         Ok(Some(path))
     }
 }
@@ -231,13 +251,15 @@ async fn fill_text(
     what: &str,
     source: &TextSource,
     variables: &Variables,
+    reader: &Reader,
 ) -> Result<String, WorkspaceError> {
     let place = name_of(what, source);
     match source {
         TextSource::Inline(text) => render(&place, text, variables),
         TextSource::File(path) => {
-            let path = path.clone();
-            let text = blocking(move || read_text(&path, MAX_TEXT_BYTES)).await?;
+            let text = reader
+                .read(path, |path| read_text(path, MAX_TEXT_BYTES))
+                .await?;
             render(&place, &text, variables)
         }
     }
@@ -255,13 +277,21 @@ fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
 
-async fn write_whole(path: PathBuf, previous: Previous, text: &str) -> Result<(), WorkspaceError> {
+/// Writes a whole text, and says where.
+async fn write_whole(
+    target: Target,
+    previous: Previous,
+    text: &str,
+) -> Result<PathBuf, WorkspaceError> {
     let text = text.to_owned();
-    blocking(move || replace(&path, previous, |file| file.write_all(text.as_bytes()))).await
+    blocking(move || {
+        replace(&target, previous, |file| file.write_all(text.as_bytes())).map(|()| target.path)
+    })
+    .await
 }
 
 /// File work on a thread that may block.
-pub(super) async fn blocking<T: Send + 'static>(
+async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
 ) -> Result<T, WorkspaceError> {
     tokio::task::spawn_blocking(work).await?

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use super::command::{Program, capture};
 use super::cut::{Head, Total};
 use super::error::WorkspaceError;
-use super::files::blocking;
-use crate::engine::ports::Clock;
+use super::reader::Reader;
 use crate::job::{Input, InputSource, Job, Presence};
 
 /// Whether input commands are run.
@@ -25,11 +24,11 @@ pub(super) async fn read_all(
     job: &Job,
     commands: RunCommands,
     without: &[String],
-    clock: &dyn Clock,
+    reader: &Reader,
 ) -> Result<Vec<(String, String)>, WorkspaceError> {
     let mut texts = Vec::with_capacity(job.inputs.len());
     for input in &job.inputs {
-        let text = match read(input, commands, without, clock).await {
+        let text = match read(input, commands, without, reader).await {
             Err(error) if input.presence == Presence::Optional && is_excused(&error) => {
                 tracing::warn!(job = %job.id, input = %input.name, "an optional input counts as empty: {error}");
                 String::new()
@@ -68,6 +67,7 @@ fn is_excused(error: &WorkspaceError) -> bool {
         | WorkspaceError::Broken { .. } => true,
         WorkspaceError::Input { .. }
         | WorkspaceError::NotAFile { .. }
+        | WorkspaceError::Unanswered { .. }
         | WorkspaceError::NotText { .. }
         | WorkspaceError::TooLarge { .. }
         | WorkspaceError::Template { .. }
@@ -83,13 +83,14 @@ async fn read(
     input: &Input,
     commands: RunCommands,
     without: &[String],
-    clock: &dyn Clock,
+    reader: &Reader,
 ) -> Result<String, WorkspaceError> {
     let max_bytes = input.max_bytes;
     let head = match (&input.source, commands) {
         (InputSource::File(path), _) => {
-            let path = path.clone();
-            blocking(move || read_head(&path, max_bytes)).await?
+            reader
+                .read(path, move |path| read_head(path, max_bytes))
+                .await?
         }
         (InputSource::Command { argv, .. }, RunCommands::No) => {
             return Ok(format!("[command not run: {}]\n", argv.join(" ")));
@@ -102,17 +103,16 @@ async fn read(
             },
             RunCommands::Yes,
         ) => {
-            capture(
-                Program {
-                    argv,
-                    folder,
-                    timeout: *timeout,
-                    without,
-                },
-                max_bytes,
-                clock,
-            )
-            .await?
+            let program = Program {
+                argv,
+                folder,
+                timeout: *timeout,
+                without,
+            };
+            let clock = &*reader.clock;
+            reader
+                .while_starved(|| capture(program, max_bytes, clock))
+                .await?
         }
     };
     Ok(head.into_text(max_bytes))

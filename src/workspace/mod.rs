@@ -11,6 +11,8 @@ mod error;
 mod files;
 mod inputs;
 mod output;
+mod reader;
+mod reserved;
 mod template;
 
 pub use command::{MAX_READ_BYTES, OUTPUT_COMMAND_TIMEOUT};
@@ -18,3 +20,4 @@ pub(crate) use command::{Program, feed};
 pub use error::WorkspaceError;
 pub use files::{Files, Preview};
 pub use inputs::RunCommands;
+pub use reserved::Reserved;

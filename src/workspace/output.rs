@@ -2,8 +2,9 @@
 
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
 use tempfile::{Builder, NamedTempFile};
@@ -12,79 +13,169 @@ use super::error::WorkspaceError;
 use super::template::{Variables, render};
 use crate::job::Previous;
 
+/// How the hidden names begin and end under which files are made.
+const HIDDEN: (&str, &str) = (".offpeak-", ".tmp");
+
+/// A hidden file that is older was left behind by a writer that was killed: making one takes seconds.
+const LEFT_BEHIND: Duration = Duration::from_hours(1);
+
+/// Where an answer goes, and how far it may go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    /// The file, absolute.
+    pub(super) path: PathBuf,
+    reach: Reach,
+}
+
+/// Where the file of a [`Target`] may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Reach {
+    /// In this folder, also behind symbolic links.
+    Inside(PathBuf),
+    /// Anywhere: the pattern says so outright.
+    Anywhere,
+}
+
 /// The path of an output: a pattern with its variables filled in, below the working folder.
 ///
-/// A pattern that is itself absolute or holds `..` goes where it says; values never lead out of the folder.
+/// A pattern that begins with `/` or `..` goes where it says. Nothing else leads out of the folder: no value, no `..`
+/// further on, and no link.
 pub(super) fn place(
     folder: &Path,
     pattern: &str,
     variables: &Variables,
-) -> Result<PathBuf, WorkspaceError> {
+) -> Result<Target, WorkspaceError> {
     let rendered = render("output.file", pattern, &variables.for_path())?;
+    let outright = says_outright(pattern);
     let problem = if rendered.trim().is_empty() {
         Some("names no file")
+    } else if rendered.contains(char::is_control) {
+        Some("holds a control character")
     } else if is_folder(&rendered) {
         Some("names a folder")
-    } else if leads_out(&rendered) && !leads_out(pattern) {
+    } else if outright && parents(&rendered) > parents(pattern) {
+        Some("leads further up than its beginning says")
+    } else if !outright && inside(&rendered).is_none() {
         Some("leads out of the working folder")
     } else {
         None
     };
-    match problem {
-        None => Ok(folder.join(rendered)),
-        Some(problem) => Err(WorkspaceError::BadOutput {
+    if let Some(problem) = problem {
+        return Err(WorkspaceError::BadOutput {
             pattern: pattern.to_owned(),
             rendered,
             problem,
-        }),
+        });
     }
+    Ok(match inside(&rendered).filter(|_| !outright) {
+        Some(path) => Target {
+            path: folder.join(path),
+            reach: Reach::Inside(folder.to_owned()),
+        },
+        None => Target {
+            path: folder.join(rendered),
+            reach: Reach::Anywhere,
+        },
+    })
 }
 
 fn is_folder(path: &str) -> bool {
     path.ends_with('/') || path.ends_with("/.") || Path::new(path).file_name().is_none()
 }
 
-fn leads_out(path: &str) -> bool {
-    Path::new(path).components().any(|part| match part {
-        Component::ParentDir | Component::RootDir | Component::Prefix(_) => true,
-        Component::CurDir | Component::Normal(_) => false,
-    })
+/// Whether the pattern itself begins at the root or above the working folder.
+fn says_outright(pattern: &str) -> bool {
+    let mut parts = Path::new(pattern).components();
+    let first = parts.find(|part| *part != Component::CurDir);
+    matches!(
+        first,
+        Some(Component::RootDir | Component::ParentDir | Component::Prefix(_))
+    )
 }
 
-/// The name for an incomplete answer: `NAME.incomplete-20261204T200000Z.EXT` for the output `NAME.EXT`.
-pub(super) fn beside(output: &Path, fire_at: DateTime<Utc>) -> PathBuf {
-    let stem = output.file_stem().unwrap_or_default().to_string_lossy();
-    let mut name = format!("{stem}.incomplete-{}", fire_at.format("%Y%m%dT%H%M%SZ"));
-    if let Some(extension) = output.extension() {
-        name.push('.');
-        name.push_str(&extension.to_string_lossy());
+fn parents(path: &str) -> usize {
+    let parts = Path::new(path).components();
+    parts.filter(|part| *part == Component::ParentDir).count()
+}
+
+/// A relative path without `.` and `..`; `None` if it leads out of where it starts.
+fn inside(path: &str) -> Option<PathBuf> {
+    let mut inside = PathBuf::new();
+    for part in Path::new(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(name) => inside.push(name),
+            Component::ParentDir => {
+                if !inside.pop() {
+                    return None;
+                }
+            }
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
     }
-    output.with_file_name(name)
+    Some(inside)
+}
+
+impl Target {
+    /// The place for an incomplete answer: `NAME.incomplete-20261204T200000Z.EXT` for the output `NAME.EXT`.
+    pub(super) fn beside(&self, fire_at: DateTime<Utc>) -> Self {
+        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        let mut name = format!("{stem}.incomplete-{}", fire_at.format("%Y%m%dT%H%M%SZ"));
+        if let Some(extension) = self.path.extension() {
+            name.push('.');
+            name.push_str(&extension.to_string_lossy());
+        }
+        Self {
+            path: self.path.with_file_name(name),
+            reach: self.reach.clone(),
+        }
+    }
+
+    /// Refuses a file whose folders, or which itself, are links that lead out of where it may be.
+    ///
+    /// Who may change the working folder in the same instant can still lead us elsewhere; he could also change the
+    /// jobs.
+    fn stay_inside(&self) -> io::Result<()> {
+        let Reach::Inside(folder) = &self.reach else {
+            return Ok(());
+        };
+        let folder = fs::canonicalize(folder)?;
+        let mut there = self.path.ancestors().map(fs::canonicalize);
+        match there.find_map(Result::ok) {
+            Some(end) if !end.starts_with(&folder) => Err(io::Error::other(format!(
+                "a symbolic link leads out of the working folder to {}; if that is meant, write it in `output.file`",
+                end.display()
+            ))),
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 /// Puts a new file in the place of an old one in one step, durable when it returns.
 ///
 /// `write` fills the new file under another name in the same folder. If it or
 /// anything else fails, the old file stands as it was and the other name is gone.
-/// A symbolic link keeps pointing where it points; the file behind it is replaced.
+/// A symbolic link keeps pointing where it points; the file behind it is replaced. Of a file with several names, the
+/// others keep the old text. What killed writers left in the folder under such names goes, once it is old.
 pub(super) fn replace(
-    path: &Path,
+    target: &Target,
     previous: Previous,
     write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> Result<(), WorkspaceError> {
-    replace_file(path, previous, write).map_err(|source| WorkspaceError::Unwritable {
-        path: path.to_owned(),
+    replace_file(target, previous, write).map_err(|source| WorkspaceError::Unwritable {
+        path: target.path.clone(),
         source,
     })
 }
 
 fn replace_file(
-    path: &Path,
+    target: &Target,
     previous: Previous,
     write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<()> {
+    target.stay_inside()?;
     // A link whose end is missing is replaced itself.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = &fs::canonicalize(&target.path).unwrap_or_else(|_| target.path.clone());
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     fs::create_dir_all(folder)?;
     let old = match fs::metadata(path) {
@@ -102,7 +193,11 @@ fn replace_file(
     if old.is_some() && previous == Previous::Keep {
         keep_previous(path, folder)?;
     }
+    let written_at = new.as_file().metadata()?.modified();
     new.persist(path).map_err(|error| error.error)?;
+    if let Err(error) = written_at.and_then(|now| sweep(folder, now)) {
+        tracing::debug!(folder = %folder.display(), "what killed writers left cannot be removed: {error}");
+    }
     if let Err(error) = File::open(folder).and_then(|folder| folder.sync_all()) {
         // The new file is in its place; some network file systems cannot promise more.
         tracing::warn!(path = %path.display(), "the folder of an output cannot be made durable: {error}");
@@ -139,6 +234,26 @@ fn copy(path: &Path, folder: &Path) -> io::Result<NamedTempFile> {
     Ok(new)
 }
 
+/// Removes what killed writers left behind. `now` is the time of the file system, which may be another machine's.
+fn sweep(folder: &Path, now: SystemTime) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(HIDDEN.0) && name.ends_with(HIDDEN.1) && is_left(&entry, now)? {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn is_left(entry: &fs::DirEntry, now: SystemTime) -> io::Result<bool> {
+    let found = entry.metadata()?;
+    let age = now.duration_since(found.modified()?).unwrap_or_default();
+    // A second name of an output is as old as that, and may be about to become its `.previous`.
+    Ok(found.is_file() && found.nlink() == 1 && age > LEFT_BEHIND)
+}
+
 /// A file under a hidden name, readable by whom the user's umask says: others may well serve or sync the outputs.
 fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
     hidden()
@@ -148,7 +263,7 @@ fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
 
 fn hidden() -> Builder<'static, 'static> {
     let mut builder = Builder::new();
-    builder.prefix(".offpeak-").suffix(".tmp");
+    builder.prefix(HIDDEN.0).suffix(HIDDEN.1);
     builder
 }
 

@@ -5,8 +5,12 @@
     reason = "helpers of tests fail the test, as the tests do"
 )]
 
+mod bounds;
 mod classes;
 mod clock;
+mod contract;
+mod corpus;
+mod cuts;
 mod keys;
 mod raw;
 mod replies;

@@ -1,56 +1,52 @@
 //! `daemon` as a process: start, fire, stop, lock, reload.
 
-use std::io::{BufRead, BufReader, Read};
-
 use serde_json::Value;
 
+use crate::log::Lines;
 use crate::scenario::{Running, Scenario};
 
-const SETTINGS: &str = "rules: { peaks: { windows: [] } }\n";
+pub const SETTINGS: &str = "rules: { peaks: { windows: [] } }\n";
 
 /// A daemon whose log is read line by line.
-struct Log {
-    running: Running,
-    lines: BufReader<std::process::ChildStderr>,
+pub struct Log {
+    /// The process.
+    pub running: Running,
+    lines: Lines,
 }
 
 impl Log {
-    fn start(scenario: &Scenario, args: &[&str]) -> Self {
-        let mut running = scenario.start(args);
-        let lines = BufReader::new(running.stderr());
+    pub fn start(scenario: &Scenario, args: &[&str]) -> Self {
+        Self::of(scenario.start(args))
+    }
+
+    pub fn of(mut running: Running) -> Self {
+        let lines = Lines::of(running.stderr());
         Self { running, lines }
     }
 
     /// Reads on until a line with this message.
     #[track_caller]
-    fn until(&mut self, message: &str) -> Value {
-        let mut seen = String::new();
-        loop {
-            let mut line = String::new();
-            assert!(
-                self.lines.read_line(&mut line).unwrap() > 0,
-                "the log ended without {message:?}:\n{seen}"
-            );
-            seen.push_str(&line);
-            if let Ok(entry) = serde_json::from_str::<Value>(&line)
-                && entry["message"].as_str() == Some(message)
-            {
-                return entry;
-            }
-        }
+    pub fn until(&mut self, message: &str) -> Value {
+        self.lines.until(message)
     }
 
-    fn signal(&self, name: &str) {
+    /// Everything that follows, to the end of the process.
+    #[track_caller]
+    pub fn rest(&mut self) -> String {
+        self.lines.rest()
+    }
+
+    pub fn signal(&self, name: &str) {
         self.running.signal(name);
     }
 
-    fn code(self) -> i32 {
+    pub fn code(self) -> i32 {
         self.running.wait().code
     }
 }
 
 /// A folder whose one job fires on leap days only.
-fn quiet() -> Scenario {
+pub fn quiet() -> Scenario {
     Scenario::new()
         .file("offpeak.yaml", SETTINGS)
         .file(
@@ -249,8 +245,7 @@ fn a_log_on_a_pipe_is_json() {
     let mut log = Log::start(&scenario, &["daemon"]);
     log.until("plan stands");
     log.signal("TERM");
-    let mut rest = String::new();
-    log.lines.read_to_string(&mut rest).unwrap();
+    let rest = log.rest();
     assert!(!rest.is_empty());
     assert!(
         rest.lines()
@@ -343,10 +338,8 @@ fn one_secret_in_two_groups_is_refused_where_the_settings_say_so() {
 fn one_secret_in_two_groups_is_no_matter_where_the_settings_say_so() {
     let scenario = sharing("same-secret: off");
     let mut log = Log::start(&scenario, &["daemon"]);
-    let mut seen = String::new();
-    while !seen.contains("plan stands") {
-        assert!(log.lines.read_line(&mut seen).unwrap() > 0, "{seen}");
-    }
+    log.until("plan stands");
+    let seen = log.lines.seen();
     assert!(!seen.contains("same-secret"), "{seen}");
     log.signal("TERM");
     assert_eq!(log.code(), 0);

@@ -107,3 +107,49 @@ fn config_tells_what_is_wrong_in_the_settings_and_prints_none() {
     scenario.write("offpeak.yaml", "rules: { min_gap: 20m }\n");
     scenario.run(&["config"]).exits(0).says("spacing   20 min");
 }
+
+// One broken job file took away every command that a person needs then: `status`, `pause`, even the backup.
+#[test]
+fn broken_job_file_takes_away_no_command_that_looks_back_or_talks_to_the_store() {
+    let scenario = Scenario::new()
+        .job("a", "0 5 * * *")
+        .file("jobs/zz.yaml", "cron: [");
+    drop(offpeak::store::SqliteStore::open(&scenario.path().join(".offpeak")).unwrap());
+    for args in [
+        &["status"][..],
+        &["history"],
+        &["store", "check"],
+        &["store", "backup", "copy.db"],
+        &["pause", "a"],
+        &["resume", "a"],
+    ] {
+        scenario.run(args).exits(0);
+    }
+    scenario.run(&["validate"]).exits(2).says("zz.yaml");
+    let broken = Scenario::new().file("offpeak.yaml", "store: [");
+    broken.run(&["status"]).exits(2).complains("offpeak.yaml");
+    broken.run(&["status", "--store", "elsewhere"]).exits(0);
+}
+
+// An answer could become a job whose commands were run, or take the place of a key.
+#[test]
+fn output_that_would_become_a_job_or_a_key_is_no_output() {
+    for (output, expected) in [
+        ("jobs/{{ date }}.yaml", "would become a job"),
+        ("jobs/new.yml", "would become a job"),
+        ("secret", "is a file that offpeak reads"),
+    ] {
+        let job = format!(
+            "cron: \"0 5 * * *\"\ntimezone: UTC\nprompt: {{ text: hi }}\noutput: {{ file: \"{output}\" }}\n"
+        );
+        let scenario = Scenario::new()
+            .file("offpeak.yaml", "keys: { main: { file: secret } }\n")
+            .file("secret", "sk-test-1")
+            .file("jobs/a.yaml", &job);
+        scenario
+            .run(&["validate"])
+            .exits(1)
+            .says("output-collision")
+            .says(expected);
+    }
+}

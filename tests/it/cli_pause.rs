@@ -148,6 +148,34 @@ fn an_unknown_name_is_refused_with_the_nearest_one() {
 }
 
 #[test]
+fn where_there_is_no_store_nothing_is_lifted_and_none_is_made() {
+    // Cause: the store was opened for writing, and so made, before it was known that there is something to change.
+    let scenario = folder();
+    scenario.run(&["resume", "mian"]).exits(2);
+    scenario
+        .run(&["resume", "main"])
+        .exits(0)
+        .says("there was no hold");
+    scenario
+        .run(&["resume", "digest"])
+        .exits(0)
+        .says("there was no pause");
+    scenario
+        .run(&["drop", "digets"])
+        .exits(2)
+        .complains("did you mean `digest`?");
+    scenario
+        .run(&["drop", "digest"])
+        .exits(1)
+        .complains("no work of job `digest` is pending");
+    scenario
+        .run(&["retry", "digest"])
+        .exits(1)
+        .complains("has no slot on record yet");
+    assert!(!scenario.path().join(".offpeak").exists());
+}
+
+#[test]
 fn a_name_of_a_job_and_of_a_group_is_asked_back() {
     let scenario = folder().job("main", "0 4 * * *");
     scenario
@@ -209,6 +237,26 @@ fn a_run_of_a_paused_job_goes_ahead_with_a_note_and_its_work_waits() {
         .run(&["status"])
         .exits(0)
         .says("exhausted: waits for the end of the pause");
+}
+
+#[test]
+fn a_reason_of_several_lines_breaks_no_line_of_what_is_told() {
+    // Cause: reasons were kept as they came. One with a line break or an escape sequence made up lines of `status`.
+    let scenario = deferred();
+    let reason = "gone\n\u{1b}[2Jdaemon    running\r\n";
+    scenario
+        .run(&["drop", "digest", "--reason", reason])
+        .exits(0);
+    let note = "dropped by a person: gone [2Jdaemon running";
+    assert_eq!(newest(&scenario)["note"], note);
+    scenario
+        .run(&["pause", "digest", "--reason", reason])
+        .exits(0)
+        .says("(gone [2Jdaemon running); its slots are skipped");
+    scenario
+        .run(&["status"])
+        .exits(0)
+        .says("(gone [2Jdaemon running), began");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use crate::scenario::{Running, Scenario};
 
 /// The stand-in as its own process, and its address.
-fn mock(scenario: &Scenario, script: &str) -> (Running, String) {
+pub fn mock(scenario: &Scenario, script: &str) -> (Running, String) {
     scenario.write("script.yaml", script);
     let mut running = scenario.start(&["mock", "--port", "0", "--script", "script.yaml"]);
     let mut line = String::new();
@@ -173,6 +173,23 @@ fn a_store_that_cannot_be_written_is_named() {
         .run(&["run", "digest", "--store", "afile"])
         .exits(2)
         .complains("afile");
+}
+
+/// A run whose store went away at the end printed an error alone, and the answer was nowhere.
+#[test]
+fn an_answer_that_the_store_does_not_take_is_printed() {
+    let (scenario, _mock) = folder(HEALTHY);
+    scenario.write(
+        "jobs/asked.yaml",
+        "cron: \"0 5 * * *\"\ntimezone: UTC\nprompt: { text: hi }\n\
+         output: { command: [sh, -c, \"cat > got; mv .offpeak gone\"] }\n",
+    );
+    let done = scenario.run(&["run", "asked"]).exits(1);
+    let got = scenario.read("got");
+    assert!(!got.trim().is_empty());
+    assert!(done.stdout.contains(got.trim()), "{}", done.stdout);
+    done.complains("could not be closed and counts as interrupted")
+        .complains("the store does not know it");
 }
 
 #[test]

@@ -157,3 +157,96 @@ fn backup_never_takes_the_place_of_something_else() {
         .complains("it is the store itself");
     scenario.run(&["store", "check"]).exits(0);
 }
+
+/// Asks for a copy at a place that must stay as it is.
+#[track_caller]
+fn is_refused(scenario: &Scenario, to: &str, why: &str) {
+    let refused = scenario.run_for_a_minute(&["store", "backup", to]);
+    assert_eq!(
+        refused.code, 2,
+        "{to}: {}{}",
+        refused.stdout, refused.stderr
+    );
+    refused.complains(to).complains(why);
+}
+
+#[test]
+fn backup_replaces_no_database_of_another_program() {
+    // Cause: whatever began as SQLite's files do was taken for an older copy.
+    let scenario = deferred();
+    let notes = scenario.path().join("notes.db");
+    let foreign = "CREATE TABLE meta (a); PRAGMA user_version = 4";
+    let connection = rusqlite::Connection::open(&notes).unwrap();
+    connection.execute_batch(foreign).unwrap();
+    drop(connection);
+    let before = fs::read(&notes).unwrap();
+    is_refused(
+        &scenario,
+        "notes.db",
+        "no copy of a store; name another file",
+    );
+    assert_eq!(fs::read(&notes).unwrap(), before);
+}
+
+#[test]
+fn backup_takes_the_place_of_no_pipe_link_or_device() {
+    use std::os::unix::fs::FileTypeExt;
+    // Cause: what has no length was taken for an empty file: `store backup /dev/null` by root replaced the device.
+    let scenario = deferred();
+    let path = |name: &str| scenario.path().join(name);
+    let made = std::process::Command::new("mkfifo")
+        .arg(path("pipe"))
+        .status();
+    assert!(made.unwrap().success());
+    is_refused(&scenario, "pipe", "no regular file");
+    assert!(
+        fs::symlink_metadata(path("pipe"))
+            .unwrap()
+            .file_type()
+            .is_fifo()
+    );
+    let socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+    is_refused(&scenario, "socket", "no regular file");
+    drop(socket);
+    fs::write(path("empty"), "").unwrap();
+    for (target, link) in [("empty", "link"), ("nowhere", "dangling")] {
+        std::os::unix::fs::symlink(path(target), path(link)).unwrap();
+        is_refused(&scenario, link, "it is a link");
+        assert!(fs::symlink_metadata(path(link)).unwrap().is_symlink());
+    }
+    scenario.run(&["store", "backup", "empty"]).exits(0);
+}
+
+#[test]
+fn backup_takes_the_place_of_nothing_that_a_store_in_use_needs() {
+    // Cause: another store, live or after a crash, and the files beside one were replaced like an older copy.
+    let scenario = deferred();
+    let path = |name: &str| scenario.path().join(name);
+    for name in [
+        "copy.db-wal",
+        "copy.db-shm",
+        "copy.db-journal",
+        "daemon.lock",
+    ] {
+        is_refused(&scenario, name, "a file beside a store");
+        assert!(!path(name).exists());
+    }
+    is_refused(&scenario, ".offpeak/copy.db", "name a file in another");
+    fs::create_dir(path("other")).unwrap();
+    scenario
+        .run(&["store", "backup", "other/offpeak.db"])
+        .exits(0);
+    fs::write(path("other/offpeak.db-wal"), "steps").unwrap();
+    let before = fs::read(path("other/offpeak.db")).unwrap();
+    is_refused(&scenario, "other/offpeak.db", "a log stands beside it");
+    fs::remove_file(path("other/offpeak.db-wal")).unwrap();
+    fs::write(path("other/daemon.lock"), "").unwrap();
+    for name in ["other/offpeak.db", "other/copy.db"] {
+        is_refused(&scenario, name, "that of a store; name");
+    }
+    assert_eq!(fs::read(path("other/offpeak.db")).unwrap(), before);
+    assert_eq!(
+        scenario.files("other"),
+        ["other/daemon.lock", "other/offpeak.db"]
+    );
+}

@@ -108,15 +108,38 @@ impl Scenario {
         self.command(args).output().unwrap().into()
     }
 
+    /// Runs a command that must end; one that goes on, as a daemon that ought to be refused, is killed after a minute.
+    pub fn run_for_a_minute(&self, args: &[&str]) -> Done {
+        let running = self.start(args);
+        let id = running.id().to_string();
+        let (ended, has_ended) = std::sync::mpsc::channel::<()>();
+        let guard = std::thread::spawn(move || {
+            let minute = std::time::Duration::from_mins(1);
+            if has_ended.recv_timeout(minute) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                let _ = Command::new("kill").args(["-KILL", &id]).status();
+            }
+        });
+        let done = running.wait();
+        drop(ended);
+        guard.join().unwrap();
+        done
+    }
+
     /// Starts a command that goes on; end it through [`Running`].
     pub fn start(&self, args: &[&str]) -> Running {
-        let child = self
-            .command(args)
+        Running::spawn(&mut self.command(args))
+    }
+}
+
+impl Running {
+    /// Starts a command whose output is read.
+    pub fn spawn(command: &mut Command) -> Self {
+        let child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        Running { child: Some(child) }
+        Self { child: Some(child) }
     }
 }
 
@@ -220,6 +243,27 @@ impl Drop for Running {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+}
+
+/// Programs that would outlive their test; killed when dropped, however the test ends.
+pub struct Ends(Vec<String>);
+
+impl Ends {
+    /// Their ids, one a line.
+    pub fn of(ids: &str) -> Self {
+        Self(ids.lines().map(str::to_owned).collect())
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        // Those that have ended are no fault.
+        let _ = Command::new("kill")
+            .arg("-KILL")
+            .args(&self.0)
+            .stderr(Stdio::null())
+            .status();
     }
 }
 

@@ -5,12 +5,24 @@
     reason = "helpers of tests fail the test, as the tests do"
 )]
 
+mod boot;
 mod carrying;
+mod changes;
 mod crashes;
+mod failing;
+mod gate;
 mod harness;
+mod kills;
 mod manual;
+mod night;
 mod nights;
 mod pausing;
+mod pulse;
+mod random;
+mod reloads;
+mod scale;
+mod steps;
 mod stopping;
 mod time;
 mod weeks;
+mod zones;

@@ -44,6 +44,9 @@ macro_rules! both_stores {
 }
 
 both_stores! {
+    slot_recorded_ahead_is_claimed_anew_once_the_clock_was_set_back
+    rewind_goes_back_to_what_the_clock_ahead_decided_and_frees_what_waits
+    starts_of_schedules_are_skipped_ahead_and_never_back
     new_store_knows_nothing
     schedule_starts_when_it_is_first_seen_or_edited
     schedule_that_was_gone_starts_anew
@@ -51,6 +54,7 @@ both_stores! {
     watermark_moves_forward_until_it_is_rewound
     skipped_slot_ends_at_once
     missed_slot_becomes_deferred_work
+    missed_slot_takes_over_the_ripe_deferrals_of_its_job
     firing_slot_takes_over_the_ripe_deferrals_of_its_job
     own_run_ends_its_slot_and_leaves_its_work
     deferral_goes_to_a_later_slot_of_its_group
@@ -65,8 +69,11 @@ both_stores! {
     answer_is_kept_whole_unless_it_went_to_a_file
     crash_defers_what_was_running
     crash_of_a_carrying_run_counts_one_carry
+    runs_that_go_on_are_not_recovered
     manual_run_is_given_up_after_its_lease
+    manual_runs_of_one_instant_are_two_slots
     attempt_is_on_record_before_it_is_sent
+    attempt_ends_once
     refused_attempt_leaves_no_trace
     attempt_that_waited_for_the_row_counts_from_when_it_had_it
     clock_that_was_set_back_is_believed

@@ -1,5 +1,7 @@
 //! The workspace of a real folder, through the engine's port: files, programs, outputs.
 
+mod unruly;
+
 use std::fs;
 use std::future::{pending, ready};
 use std::path::{Path, PathBuf};

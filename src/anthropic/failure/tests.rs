@@ -12,7 +12,7 @@ fn head(status: u16, headers: &[(&'static str, &'static str)]) -> Head {
             HeaderValue::from_static(value),
         );
     }
-    Head::read(status, &map, DateTime::UNIX_EPOCH)
+    Head::read(status, &map, DateTime::UNIX_EPOCH, &secret())
 }
 
 fn secret() -> SecretString {

@@ -143,6 +143,87 @@ fn invalid_json_breaks_the_stream_and_stays_broken() {
     assert!(gathering.is_over(), "JSON is UTF-8");
 }
 
+/// `serde` reads a list into the fields of a struct: `["message_stop"]` ended the message.
+#[test]
+fn list_is_no_event() {
+    for list in [
+        r#"["message_stop"]"#,
+        r#" ["error",0,null,null,null,null,{}]"#,
+        r#"["message_start"]"#,
+    ] {
+        let gathering = gather([START, HELLO, list]);
+        assert!(!gathering.is_over(), "{list}");
+        assert_eq!(gathering.usage().unwrap().input_tokens, 25);
+    }
+    assert!(gather([START, r#"["message_stop""#]).is_over());
+}
+
+/// Found by fuzzing: the event was passed over as foreign, and its text was missing from a whole answer.
+#[test]
+fn event_that_says_one_thing_twice_breaks_the_stream() {
+    let twice = r#"{"type":"content_block_delta","index":0,"delta":"x","index":0,"delta":{"type":"text_delta","text":"b"}}"#;
+    let broken = result([START, HELLO, twice, DELTA, STOP]).unwrap_err();
+    assert_eq!(broken, Broken::Cut(BAD_JSON));
+}
+
+/// A gateway that lost its own upstream asked again, and sent both messages as one.
+#[test]
+fn second_message_inside_the_first_is_no_answer() {
+    for begun in [&WHOLE[..2], &WHOLE[..4], &WHOLE[..6]] {
+        let events = begun.iter().chain(&WHOLE).copied();
+        match result(events) {
+            Err(Broken::Cut(what)) => assert!(what.contains("inside another"), "{what}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(
+        result([START].into_iter().chain(WHOLE)),
+        result(WHOLE),
+        "a start that is said twice is one start"
+    );
+}
+
+/// Usage of a shape that no one expects broke the whole stream.
+#[test]
+fn odd_usage_is_missing_and_spoils_no_answer() {
+    for usage in [
+        "7",
+        "[1,2]",
+        "\"none\"",
+        r#"{"output_tokens":"15"}"#,
+        r#"{"cache_creation":5}"#,
+        r#"{"cache_creation":[1]}"#,
+    ] {
+        let delta = format!(
+            r#"{{"type":"message_delta","delta":{{"stop_reason":"end_turn"}},"usage":{usage}}}"#
+        );
+        let answer = result([START, HELLO, &delta, STOP]).unwrap();
+        assert_eq!(
+            (answer.text.as_str(), answer.usage.unwrap().output_tokens),
+            ("Hello", 1)
+        );
+    }
+    let start = r#"{"type":"message_start","message":{"id":"m","usage":[]}}"#;
+    assert_eq!(result([start, HELLO, DELTA, STOP]).unwrap().usage, None);
+}
+
+/// A later split of nulls took the place of the known one, and writes for an hour were priced as writes for minutes.
+#[test]
+fn split_of_cache_writes_survives_a_later_null() {
+    let start = r#"{"type":"message_start","message":{"usage":{"input_tokens":1,"cache_creation_input_tokens":30,"cache_creation":{"ephemeral_5m_input_tokens":10,"ephemeral_1h_input_tokens":20}}}}"#;
+    for split in ["null", "{}", r#"{"ephemeral_1h_input_tokens":null}"#] {
+        let delta = format!(
+            r#"{{"type":"message_delta","delta":{{"stop_reason":"end_turn"}},"usage":{{"output_tokens":2,"cache_creation":{split}}}}}"#
+        );
+        let usage = result([start, &delta, STOP]).unwrap().usage.unwrap();
+        assert_eq!(
+            (usage.cache_write_5m_tokens, usage.cache_write_1h_tokens),
+            (10, 20),
+            "{split}"
+        );
+    }
+}
+
 #[test]
 fn later_counters_replace_earlier_ones_unless_they_are_null() {
     let delta = r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":9,"input_tokens":40,"cache_read_input_tokens":null}}"#;
@@ -235,4 +316,27 @@ proptest! {
         prop_assert_eq!(read([left, right].into_iter()), expected.clone());
         prop_assert_eq!(read(bytes.chunks(size)), expected);
     }
+}
+
+/// Every new index went through all blocks that had come: a stream of as many as fit into the largest answer held the
+/// engine's thread for minutes.
+#[test]
+fn as_many_blocks_as_fit_into_an_answer_are_gathered_by_index() {
+    const COUNT: u64 = 300_000;
+    let mut gathering = gather([START]);
+    for n in 0..COUNT {
+        // Each index once, and not in order: both ends take turns.
+        let index = if n % 2 == 0 { n } else { COUNT - n };
+        let event = format!(
+            r#"{{"type":"content_block_start","index":{index},"content_block":{{"type":"text","text":"{} "}}}}"#,
+            index % 10
+        );
+        gathering.take(event.as_bytes());
+    }
+    gathering.take(DELTA.as_bytes());
+    gathering.take(STOP.as_bytes());
+    let text = gathering.finish().unwrap().text;
+    let digits: Vec<u64> = text.split(' ').filter_map(|it| it.parse().ok()).collect();
+    let in_order: Vec<u64> = (0..COUNT).map(|index| index % 10).collect();
+    assert!(digits == in_order, "the blocks are not in order");
 }

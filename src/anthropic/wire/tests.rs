@@ -199,3 +199,21 @@ fn counters_may_be_null_missing_or_of_a_wrong_type() {
         assert_eq!(usage(value.clone()), expected, "{value}");
     }
 }
+
+/// Found by fuzzing: bytes that are no UTF-8 passed in the name of a field that nobody reads.
+#[test]
+fn message_is_an_object_in_utf_8() {
+    let read = |body: &[u8]| Message::read(body).ok().and_then(Message::into_answer);
+    assert!(read(br#" {"type":"message","content":[],"u":{"t":1}}"#).is_some());
+    let garbled: [&[u8]; 4] = [
+        b"{\"type\":\"message\",\"u\":{\"t\xef\":1}}",
+        b"{\"type\":\"message\",\"u\":\"\xff\"}",
+        b"{\"type\":\"message\"}\xff",
+        br#"["message"]"#,
+    ];
+    for body in garbled {
+        assert_eq!(read(body), None, "{}", String::from_utf8_lossy(body));
+    }
+    let cut = Message::read(b"{\"type\":\"message\",\"x\":\"\xe8\xaa").unwrap_err();
+    assert!(cut.is_eof(), "{cut}");
+}

@@ -150,7 +150,7 @@ async fn night(
         workspace: context.workspace(config, clock.clone()),
         dice: Arc::new(SeededDice::new(seed)),
     };
-    let plan = Arc::new(config.plan.clone());
+    let plan = Arc::clone(&config.plan);
     let (_plans, newest) = watch::channel(plan.clone());
     let (stop, stopped) = watch::channel(Stop::Running);
     let (notices, heard) = mpsc::unbounded_channel();

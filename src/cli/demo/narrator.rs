@@ -90,7 +90,12 @@ impl Narrator {
             }
             Notice::Planned { .. }
             | Notice::Recovered { .. }
+            | Notice::Unrecorded { .. }
             | Notice::SteppedBack { .. }
+            | Notice::ClockUnset { .. }
+            | Notice::SpanSkipped { .. }
+            | Notice::ZonesChanged { .. }
+            | Notice::StoreWorks { .. }
             | Notice::Draining { .. } => None,
         }
     }

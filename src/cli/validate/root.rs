@@ -17,7 +17,8 @@ impl Root {
         Self(std::env::current_dir().ok())
     }
 
-    /// The path from the root for a person or a program, with what moves a terminal taken out; absolute if it lies outside.
+    /// The path from the root for a person or a program, with what moves a terminal taken out; absolute if it lies
+    /// outside.
     #[must_use]
     pub fn shown(&self, path: &Path) -> String {
         let below = self.below(path);

@@ -1,9 +1,17 @@
 //! Budget and breaker: what they counted is what was sent.
 
+use chrono::{DateTime, TimeDelta, Utc};
+
 use super::{Ledger, Violation};
 use crate::guard::Guard;
 use crate::job::GroupId;
-use crate::outcome::Attempt;
+use crate::outcome::{Attempt, Run};
+
+/// Runs of several processes are written in another order than they began by no more than this.
+const SIDE_BY_SIDE: TimeDelta = TimeDelta::minutes(1);
+
+/// Longer than a run with all its attempts and waits.
+const LONGEST_RUN: TimeDelta = TimeDelta::days(1);
 
 /// Groups whose guard does not fit the attempts on record.
 ///
@@ -15,9 +23,33 @@ pub(super) fn unaccounted(ledger: &Ledger) -> Vec<Violation> {
         let runs = || ledger.runs.iter().filter(|run| run.group == *group);
         let attempts: usize = runs().map(|run| run.attempts.len()).sum();
         let newest = runs().rev().find_map(|run| run.attempts.last());
+        let newest = newest.filter(|attempt| !was_set_back(&ledger.runs, attempt.started_at));
         found.extend(of_group(group, guard, attempts, newest));
     }
     found
+}
+
+/// Whether the clock was set back from about this instant: whatever was sent then moves to the new time in the row of
+/// its group, and its attempt stays where it was.
+fn was_set_back(runs: &[Run], at: DateTime<Utc>) -> bool {
+    let is_step = |from: DateTime<Utc>, to: DateTime<Utc>| {
+        from - to > SIDE_BY_SIDE && to < at && at - from < LONGEST_RUN
+    };
+    let mut begun = DateTime::<Utc>::MIN_UTC;
+    for run in runs {
+        let own = run.attempts.iter().map(|attempt| attempt.started_at);
+        let mut latest = run.started_at;
+        let within = own.chain(run.finished_at).any(|instant| {
+            let step = is_step(latest, instant);
+            latest = latest.max(instant);
+            step
+        });
+        if within || is_step(begun, run.started_at) {
+            return true;
+        }
+        begun = begun.max(run.started_at);
+    }
+    false
 }
 
 fn of_group(

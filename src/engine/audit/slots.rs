@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Ledger, Scope, UnderWay, Violation};
-use crate::engine::timeline;
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{Ledger, ScheduleRow, Scope, UnderWay, Violation};
+use crate::engine::{timeline, zones};
 use crate::job::JobId;
 use crate::outcome::{Outcome, Run};
+use crate::schedule::{Timetable, Zones};
 use crate::slot::{Origin, Slot};
 
 /// Fire times of the schedules on record, up to the watermark, that nobody has claimed.
@@ -20,11 +23,11 @@ pub(super) fn unclaimed(ledger: &Ledger, scope: Scope<'_>) -> Vec<Violation> {
         let Some(job) = timeline::job_of(&row.name) else {
             continue;
         };
-        let Some(timetable) = timeline::timetable_of(&row.fingerprint, scope.zones) else {
+        let Some((timetable, since)) = timetable_of(row, ledger, scope) else {
             found.push(Violation::Unreadable(row.name.clone()));
             continue;
         };
-        let from = row.starts_at.max(scope.kept_from);
+        let from = row.starts_at.max(since).max(scope.kept_from);
         let due = timetable.between(from, watermark).into_iter();
         let slots = due.map(|fire_at| Slot {
             fire_at,
@@ -37,6 +40,21 @@ pub(super) fn unclaimed(ledger: &Ledger, scope: Scope<'_>) -> Vec<Violation> {
         );
     }
     found
+}
+
+/// The timetable of a schedule on record, by the offsets that the daemon goes by, and since when it goes by them: what
+/// was computed by older zone data cannot be computed again.
+fn timetable_of(
+    row: &ScheduleRow,
+    ledger: &Ledger,
+    scope: Scope<'_>,
+) -> Option<(Timetable, DateTime<Utc>)> {
+    let name = timeline::zone_of(&row.fingerprint)?;
+    let (zone, since) = match zones::recorded(&ledger.schedules, name) {
+        Some(known) => (Zones::recorded(name, &known.fingerprint)?, known.starts_at),
+        None => (scope.zones.get(name).ok()?, row.starts_at),
+    };
+    Some((timeline::timetable_of(&row.fingerprint, zone)?, since))
 }
 
 /// Claims and the runs of their slots that do not fit each other.
@@ -89,13 +107,26 @@ pub(super) fn runs(ledger: &Ledger, scope: Scope<'_>) -> Vec<Violation> {
         {
             found.push(told(Violation::Misnumbered));
         }
-        // A clock that was set back during the run says nothing about the order.
-        let end = run.finished_at.filter(|end| *end >= run.started_at);
-        if end.is_some_and(|end| run.attempts.iter().any(|attempt| attempt.started_at > end)) {
+        if is_sent_late(run) {
             found.push(told(Violation::SentLate));
         }
     }
     found
+}
+
+/// Whether an attempt started after the end of its run. A clock that was set back during the run says nothing about the
+/// order: the run then took less time on the wall than its waits and attempts did.
+fn is_sent_late(run: &Run) -> bool {
+    let Some(end) = run.finished_at else {
+        return false;
+    };
+    let took = run.attempts.iter().map(|attempt| {
+        let latency = attempt.end.as_ref().map(|end| end.latency);
+        attempt.wait + latency.unwrap_or_default()
+    });
+    let took = TimeDelta::from_std(took.sum()).unwrap_or(TimeDelta::MAX);
+    let is_after = run.attempts.iter().any(|attempt| attempt.started_at > end);
+    is_after && end - run.started_at >= took
 }
 
 fn count(run: &Run) -> u32 {

@@ -226,6 +226,45 @@ fn clock_that_was_set_back_during_a_run_makes_no_late_request() {
 }
 
 #[test]
+fn clock_set_back_by_seconds_during_an_attempt_makes_no_late_request() {
+    let back = broken(|ledger| {
+        let run = &mut ledger.runs[0];
+        let end = run.finished_at.unwrap();
+        run.attempts[0].started_at = end + chrono::TimeDelta::seconds(2);
+        run.attempts[0].wait = Duration::from_mins(1);
+    });
+    assert_eq!(back, []);
+}
+
+#[test]
+fn guard_that_a_clock_set_back_has_moved_is_no_violation() {
+    let moved = broken(|ledger| {
+        ledger.guards[0].1.budget.sent = VecDeque::from([at("02T12:00")]);
+        ledger.runs[1].finished_at = Some(at("02T12:00"));
+    });
+    assert_eq!(moved, []);
+}
+
+#[test]
+fn fire_times_go_by_the_offsets_on_record_and_only_since_they_are() {
+    let mut ledger = sound();
+    let zone = |offsets: &str, since: &str| ScheduleRow {
+        name: "zone:Asia/Tokyo".to_owned(),
+        fingerprint: offsets.to_owned(),
+        starts_at: at(since),
+    };
+    ledger.schedules.push(zone("28800", "01T00:00"));
+    let unclaimed = found(&ledger, UnderWay::None);
+    assert!(
+        matches!(unclaimed.first(), Some(Violation::Unclaimed(_))),
+        "{unclaimed:?}"
+    );
+    ledger.schedules.pop();
+    ledger.schedules.push(zone("28800", "02T18:30"));
+    assert_eq!(found(&ledger, UnderWay::None), []);
+}
+
+#[test]
 fn work_waits_exactly_if_the_last_run_left_it() {
     let lost = broken(|ledger| ledger.deferrals.clear());
     assert_eq!(lost, [Violation::Lost(slot("02"))]);

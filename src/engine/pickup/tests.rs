@@ -84,8 +84,12 @@ fn a_promised_slot_leaves_work_that_waits_for_the_schedule() {
         deferral(2, "a", "main", DeferRule::OwnSlot),
         deferral(3, "b", "main", DeferRule::OpenSlot),
     ];
-    let place = Place::promise(GroupId::new("main"), at("18:00:00"));
-    assert_eq!(found(&place, &pending, &[], &[]), ["main: [1, 2]"]);
+    let place = |ids: &[i64]| {
+        let ids = ids.iter().copied().collect();
+        Place::promise(GroupId::new("main"), at("18:00:00"), ids)
+    };
+    assert_eq!(found(&place(&[3]), &pending, &[], &[]), ["main: [1, 2]"]);
+    assert!(found(&place(&[4]), &pending, &[], &[]).is_empty());
 }
 
 #[test]
@@ -97,7 +101,7 @@ fn rows_of_a_job_that_moved_follow_it() {
     ];
     assert_eq!(
         found(&main_slot(), &pending, &[], &[]),
-        ["main: []", "other: [2]"]
+        ["other: [2]", "main: []"]
     );
     let place = Place::pickup(GroupId::new("other"), at("18:00:00"));
     assert_eq!(found(&place, &pending, &[], &[]), ["other: [1]"]);

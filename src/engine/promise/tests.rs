@@ -1,3 +1,4 @@
+use crate::engine::ports::NewDeferral;
 use crate::job::JobId;
 use crate::outcome::YieldReason;
 use crate::sim::SimPlan;
@@ -94,7 +95,14 @@ fn a_due_promise_is_used_once_and_a_later_one_follows() {
     let (now, mut promises) = (at("17:15:00"), Promises::default());
     promises.refresh(&pending, &timeline(now), now);
     let due = promises.due(&pending, &timeline(now), now);
-    assert_eq!(due, [Place::promise(GroupId::new("main"), at("17:15:00"))]);
+    assert_eq!(
+        due,
+        [Place::promise(
+            GroupId::new("main"),
+            at("17:15:00"),
+            [1].into()
+        )]
+    );
     assert!(promises.due(&pending, &timeline(now), now).is_empty());
     assert_eq!(promises.next(), Some(at("17:30:00")));
 }

@@ -5,6 +5,7 @@ use chrono::TimeDelta;
 use super::*;
 use crate::engine::pause::{Pause, PauseTarget};
 use crate::engine::plan::Plan;
+use crate::schedule::DeferRule;
 use crate::sim::SimPlan;
 
 fn at(text: &str) -> DateTime<Utc> {
@@ -34,7 +35,7 @@ fn woken_beside(pauses: &Pauses, plan: Arc<Plan>, now: DateTime<Utc>, busy: &[&s
         now,
         busy: &busy,
         pauses,
-        promised: BTreeMap::new(),
+        targets: Targets::new(&timeline, now),
     };
     wake(scene, &due)
 }

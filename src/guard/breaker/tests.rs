@@ -352,3 +352,39 @@ fn a_step_back_makes_samples_no_younger_than_now() {
         (BreakerState::Closed, 1)
     );
 }
+
+/// A probe let in while the clock was a year ahead, and lost, once refused the group for that year.
+#[test]
+fn a_lease_from_a_clock_that_was_ahead_is_over_once_it_is_set_back() {
+    let year = Duration::from_hours(24 * 365);
+    let mut breaker = Breaker {
+        state: BreakerState::HalfOpen {
+            since: at(0),
+            lease_until: later(at(0), year),
+        },
+        ..Breaker::default()
+    };
+    assert_eq!(breaker.ask(&policy(), at(90)), Gate::Pass(Probe::Yes));
+}
+
+/// The longest timeout is a day, and its probe's lease was taken for that of a wrong clock: a second probe got through in
+/// the first seconds of the first.
+#[test]
+fn the_lease_of_the_longest_attempt_holds_from_its_first_moment_to_its_last() {
+    let day = Duration::from_hours(24);
+    let patient = BreakerPolicy {
+        stale_after: 3 * day,
+        ..policy()
+    };
+    let mut breaker = Breaker {
+        state: BreakerState::Open { since: at(0) },
+        ..Breaker::default()
+    };
+    assert_eq!(breaker.ask(&patient, at(60)), Gate::Pass(Probe::Yes));
+    let _permit = breaker.enter(Probe::Yes, at(60), day + LEASE_MARGIN);
+    let end = later(at(60), day + LEASE_MARGIN);
+    for now in [at(60), at(61), at(65), at(66), end - TimeDelta::seconds(1)] {
+        assert_eq!(breaker.ask(&patient, now), Gate::Refuse(end), "{now}");
+    }
+    assert_eq!(breaker.ask(&patient, end), Gate::Pass(Probe::Yes));
+}

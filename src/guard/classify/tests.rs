@@ -106,7 +106,7 @@ fn every_status_has_its_row_without_a_readable_body() {
         (413, REJECTED),
         (422, REJECTED),
         (429, UNWELL),
-        (499, REJECTED),
+        (499, CONFLICT),
         (500, UNWELL),
         (501, UNWELL),
         (502, UNWELL),
@@ -344,6 +344,23 @@ fn the_header_overrides_the_retry_both_ways_and_leaves_the_rest() {
         told(coded(429, "ramp_limit_exceeded"), ShouldRetry::Yes),
         (Class::Retryable, sample, then, hold)
     );
+}
+
+/// With the header the hint was forgotten, and the next slot sent before the server's time.
+#[test]
+fn a_wait_beside_the_header_against_retries_is_kept() {
+    let told = |hint| {
+        row(&SendFailure {
+            should_retry: Some(ShouldRetry::No),
+            hint,
+            ..status(529)
+        })
+    };
+    let (_, sample, _, hold) = UNWELL;
+    let waits = Then::Yield(YieldReason::Hint);
+    let hour = Some(Hint::After(SECOND * 3600));
+    assert_eq!(told(hour), (Class::Fatal, sample, waits, hold));
+    assert_eq!(told(None), (Class::Fatal, sample, Then::Exhaust, hold));
 }
 
 #[test]

@@ -103,10 +103,19 @@ fn milliseconds_go_before_seconds_if_they_can_be_read() {
         read(Some("-3"), Some("9")),
         Some(Hint::After(Duration::from_secs(9)))
     );
-    assert_eq!(
-        read(Some("0"), Some("9")),
-        Some(Hint::After(Duration::ZERO))
-    );
+    // A zero said "at once" in spite of the nine seconds beside it, and the retry failed.
+    for zero in ["0", "0.0", "000"] {
+        assert_eq!(
+            read(Some(zero), Some("9")),
+            Some(Hint::After(Duration::from_secs(9))),
+            "{zero}"
+        );
+        assert_eq!(read(Some(zero), None), Some(Hint::After(Duration::ZERO)));
+        assert_eq!(
+            read(Some(zero), Some("soon")),
+            Some(Hint::After(Duration::ZERO))
+        );
+    }
     assert_eq!(read(None, None), None);
 }
 

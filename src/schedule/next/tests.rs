@@ -253,3 +253,21 @@ fn a_time_that_passed_before_a_fold_over_midnight_is_not_lost() {
         ["11-07T02:30"]
     );
 }
+
+#[test]
+fn last_but_some_leaves_exactly_those_behind_it_in_sparse_and_in_dense_spans() {
+    let zone = Zones::bundled().get("Europe/Berlin").unwrap();
+    let (after, until) = (
+        "1970-01-01T00:00:00Z".parse().unwrap(),
+        "2026-12-01T00:00:30Z".parse().unwrap(),
+    );
+    for cron in ["* * * * *", "30 4 * * *", "0 5 1 1 *"] {
+        let timetable = Timetable::new(vec![CronExpr::parse(cron).unwrap()], zone.clone());
+        for most in [1, 20] {
+            let from = timetable.last_but(most, after, until).unwrap();
+            assert_eq!(timetable.between(from, until).len(), most, "{cron}");
+        }
+    }
+    let yearly = Timetable::new(vec![CronExpr::parse("0 5 1 1 *").unwrap()], zone);
+    assert_eq!(yearly.last_but(100, after, until), None);
+}

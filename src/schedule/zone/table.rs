@@ -75,6 +75,30 @@ impl Table {
         table
     }
 
+    /// `OFFSET START:OFFSET …`, in seconds.
+    pub(super) fn to_text(&self) -> String {
+        let spans = self.starts.iter().zip(&self.offsets);
+        let spans = spans.map(|(start, offset)| match *start {
+            i64::MIN => offset.to_string(),
+            start => format!("{start}:{offset}"),
+        });
+        spans.collect::<Vec<_>>().join(" ")
+    }
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut spans = text.split(' ');
+        let mut table = Self::starting_with(spans.next()?.parse().ok()?);
+        for span in spans {
+            let (start, offset) = span.split_once(':')?;
+            let start: i64 = start.parse().ok()?;
+            if table.starts.last().is_some_and(|last| *last >= start) {
+                return None;
+            }
+            table.push(start, offset.parse().ok()?);
+        }
+        Some(table)
+    }
+
     fn starting_with(offset: i32) -> Self {
         Self {
             starts: vec![i64::MIN],

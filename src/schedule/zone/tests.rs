@@ -357,3 +357,20 @@ fn an_unused_zone_of_jiff_is_not_a_zone_of_ours() {
     );
     assert!(Zones::bundled().get("Etc/Unknown").is_err());
 }
+
+#[test]
+fn offsets_that_were_written_down_are_the_same_zone() {
+    for name in ["Europe/Berlin", "Asia/Tokyo", "Africa/Casablanca", "UTC"] {
+        let known = zone(name);
+        let recorded = Zones::recorded(name, &known.offsets()).unwrap();
+        assert_eq!(recorded.inner.table, known.inner.table, "{name}");
+    }
+    let winter = at("2027-01-01T00:00:00Z");
+    assert_eq!(
+        Zones::recorded("X", "-12600").unwrap().abbreviation(winter),
+        "-03"
+    );
+    for text in ["", "x", "3600 5", "3600 5:x", "3600 9:0 9:60"] {
+        assert!(Zones::recorded("X", text).is_none(), "{text}");
+    }
+}

@@ -38,7 +38,8 @@ impl Rows {
         let mut claimed = Vec::new();
         let pauses = self.pauses();
         for claim in tick.slots {
-            if self.slots.contains_key(&claim.slot) {
+            let is_known = self.slots.contains_key(&claim.slot);
+            if is_known && !self.take_back(&claim.slot, tick.now) {
                 continue;
             }
             let fate = pauses.fate(&claim, tick.now);
@@ -67,6 +68,7 @@ impl Rows {
             Fate::Fire => self.merge_into(run, &claim.slot, now),
             Fate::Skip(reason) => self.close(run, Outcome::Skipped(*reason), now),
             Fate::CatchUp(wait) => {
+                self.merge_into(run, &claim.slot, now);
                 self.close(run, Outcome::Yielded(YieldReason::Missed), now);
                 self.defer(run, wait.clone());
             }
@@ -74,7 +76,7 @@ impl Rows {
         run
     }
 
-    /// Ends the pending deferrals that make the same call as a slot that fires.
+    /// Ends the pending deferrals that make the same call as a slot that fires or is caught up.
     fn merge_into(&mut self, by: RunId, slot: &Slot, now: DateTime<Utc>) {
         let merged: Vec<usize> = (0..self.deferrals.len())
             .filter(|&at| {

@@ -62,7 +62,8 @@ impl Rows {
     }
 
     fn retry(&mut self, asked: Again) -> Result<Slot, NotAgain> {
-        let of_job = self.runs.iter().map(|row| &row.run);
+        let of_job = self.runs.iter().filter(|row| !row.is_taken_back);
+        let of_job = of_job.map(|row| &row.run);
         let runs: Vec<Run> = of_job.filter(|run| run.job == asked.job).cloned().collect();
         let open: Vec<_> = self.open_of(&asked.job);
         let open: Vec<_> = open

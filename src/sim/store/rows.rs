@@ -1,9 +1,11 @@
 //! The rows, and each step on them.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 use chrono::{DateTime, Utc};
 
+use crate::engine::audit::ScheduleRow;
 use crate::engine::keep::{self, CutOff, DeferralState, Ending};
 use crate::engine::pause::{Pause, Pauses};
 use crate::engine::ports::{
@@ -30,6 +32,8 @@ pub(super) struct RunRow {
     pub(super) run: Run,
     pub(super) answer: Option<String>,
     pub(super) lease_until: Option<DateTime<Utc>>,
+    /// Whether the row counts as removed: names of runs are places in the list.
+    pub(super) is_taken_back: bool,
 }
 
 #[derive(Debug)]
@@ -40,6 +44,8 @@ pub(super) struct DeferralRow {
     /// The run that carries it, or that ended it.
     pub(super) run: Option<RunId>,
     pub(super) ended_at: Option<DateTime<Utc>>,
+    /// Whether the row counts as removed.
+    pub(super) is_taken_back: bool,
 }
 
 /// What a new run starts from.
@@ -87,14 +93,31 @@ impl Rows {
         pending
     }
 
+    pub(super) fn schedule_rows(&self) -> Vec<ScheduleRow> {
+        let schedules = self.schedules.iter();
+        schedules
+            .map(|(name, (fingerprint, starts_at))| ScheduleRow {
+                name: name.clone(),
+                fingerprint: fingerprint.clone(),
+                starts_at: *starts_at,
+            })
+            .collect()
+    }
+
     pub(super) fn pauses(&self) -> Pauses {
         Pauses::new(self.pauses.clone())
     }
 
     pub(super) fn begin_manual(&mut self, start: ManualStart) -> RunId {
         let now = start.slot.fire_at;
+        let job = start.slot.job;
+        let is_taken = |at| {
+            let mut runs = self.runs.iter().map(|row| &row.run);
+            Ok::<_, Infallible>(runs.any(|run| run.job == job && run.fire_at == at))
+        };
+        let Ok(fire_at) = keep::manual_instant(now, is_taken);
         let run = self.start(Start {
-            slot: start.slot,
+            slot: Slot { fire_at, job },
             group: start.group,
             model: start.model,
             origin: Origin::Manual,
@@ -136,6 +159,9 @@ impl Rows {
         let Some(attempt) = attempts.iter_mut().find(|attempt| attempt.n == told.n) else {
             return Err(keep::no_attempt(told.run, told.n));
         };
+        if attempt.end.is_some() {
+            return Ok(());
+        }
         attempt.end = Some(told.end);
         let guard = self.guards.entry(told.group.clone()).or_default();
         let now = keep::instant_in_row(guard, told.now);
@@ -184,9 +210,11 @@ impl Rows {
         Ok(())
     }
 
-    pub(super) fn recover(&mut self, now: DateTime<Utc>) -> Vec<Run> {
+    pub(super) fn recover(&mut self, under_way: &[RunId], now: DateTime<Utc>) -> Vec<Run> {
         let lost = |row: &&RunRow| {
-            row.run.outcome.is_none() && row.lease_until.is_none_or(|until| until <= now)
+            row.run.outcome.is_none()
+                && row.lease_until.is_none_or(|until| until <= now)
+                && !under_way.contains(&row.run.id)
         };
         let lost: Vec<RunId> = self
             .runs
@@ -240,6 +268,7 @@ impl Rows {
             run,
             answer: None,
             lease_until: None,
+            is_taken_back: false,
         });
         id
     }
@@ -291,6 +320,7 @@ impl Rows {
             state: DeferralState::Pending,
             run: None,
             ended_at: None,
+            is_taken_back: false,
         });
     }
 

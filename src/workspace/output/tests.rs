@@ -19,7 +19,7 @@ fn variables(job: &str) -> Variables {
 
 fn placed(pattern: &str, job: &str) -> Result<String, String> {
     place(Path::new("/home/x"), pattern, &variables(job))
-        .map(|path| path.display().to_string())
+        .map(|target| target.path.display().to_string())
         .map_err(|error| error.to_string())
 }
 
@@ -33,8 +33,28 @@ fn names(folder: &TempDir) -> Vec<String> {
     names
 }
 
+/// A file that may be anywhere.
+fn anywhere(path: &Path) -> Target {
+    Target {
+        path: path.to_owned(),
+        reach: Reach::Anywhere,
+    }
+}
+
+/// A file that must be in this folder.
+fn within(folder: &Path, pattern: &str) -> Target {
+    place(folder, pattern, &variables("a")).unwrap()
+}
+
+fn put(target: &Target, text: &str) -> Result<(), String> {
+    let write = |file: &mut File| file.write_all(text.as_bytes());
+    replace(target, Previous::Replace, write).map_err(|error| error.to_string())
+}
+
 fn write(path: &Path, previous: Previous, text: &str) -> Result<(), WorkspaceError> {
-    replace(path, previous, |file| file.write_all(text.as_bytes()))
+    replace(&anywhere(path), previous, |file| {
+        file.write_all(text.as_bytes())
+    })
 }
 
 #[test]
@@ -108,7 +128,8 @@ fn incomplete_answer_is_named_after_output_and_slot() {
         ("/o/a.b.md", "/o/a.b.incomplete-20261204T200000Z.md"),
         ("/o/a", "/o/a.incomplete-20261204T200000Z"),
     ] {
-        assert_eq!(beside(Path::new(output), at), Path::new(expected));
+        let beside = anywhere(Path::new(output)).beside(at);
+        assert_eq!(beside, anywhere(Path::new(expected)));
     }
 }
 
@@ -151,7 +172,7 @@ fn full_disk_leaves_the_old_output_and_nothing_else() {
     let path = folder.path().join("a.md");
     write(&path, Previous::Replace, "old and good").unwrap();
     for previous in [Previous::Replace, Previous::Keep] {
-        let error = replace(&path, previous, |file| {
+        let error = replace(&anywhere(&path), previous, |file| {
             file.write_all(b"half of the n")?;
             Err(io::ErrorKind::StorageFull.into())
         });
@@ -230,4 +251,178 @@ fn copy_of_an_output_that_cannot_be_linked_is_whole() {
     fs::write(&path, "old").unwrap();
     let second = copy(&path, folder.path()).unwrap();
     assert_eq!(fs::read_to_string(second.path()).unwrap(), "old");
+}
+
+/// A hidden file as a killed writer leaves it, this old.
+fn left_behind(folder: &TempDir, name: &str, age: Duration) {
+    let file = File::create(folder.path().join(name)).unwrap();
+    let modified_at = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(modified_at - age).unwrap();
+}
+
+#[test]
+fn what_killed_writers_left_goes_once_it_is_old() {
+    // Cause: the guard that removes a half-written file dies with its process, and nobody looked again.
+    let folder = tempfile::tempdir().unwrap();
+    left_behind(&folder, ".offpeak-old.tmp", Duration::from_mins(61));
+    left_behind(&folder, ".offpeak-new.tmp", Duration::from_mins(59));
+    left_behind(&folder, ".offpeak-notes.md", Duration::from_mins(61));
+    write(&folder.path().join("a.md"), Previous::Replace, "new").unwrap();
+    assert_eq!(
+        names(&folder),
+        [".offpeak-new.tmp", ".offpeak-notes.md", "a.md"]
+    );
+}
+
+#[test]
+fn second_name_of_an_old_output_is_left_alone_until_the_output_is_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("b.md");
+    left_behind(&folder, "b.md", Duration::from_mins(61));
+    fs::hard_link(&path, folder.path().join(".offpeak-link.tmp")).unwrap();
+    write(&folder.path().join("a.md"), Previous::Replace, "new").unwrap();
+    assert_eq!(names(&folder), [".offpeak-link.tmp", "a.md", "b.md"]);
+    write(&path, Previous::Replace, "new").unwrap();
+    assert_eq!(names(&folder), ["a.md", "b.md"]);
+}
+
+// A `..` anywhere in a pattern counted as its consent, also one inside of a tag.
+#[test]
+fn only_the_beginning_of_a_pattern_says_outright_that_it_leads_out() {
+    for pattern in [
+        "out/../../x.md",
+        "{{ '/../' }}x.md",
+        "{{ '..' }}/x.md",
+        "{{ '/etc' }}/x.md",
+        "{% if job %}/etc/x{% endif %}.md",
+    ] {
+        let error = placed(pattern, "a").unwrap_err();
+        assert!(
+            error.ends_with("leads out of the working folder"),
+            "{error}"
+        );
+    }
+    assert_eq!(placed("out/../x.md", "a").unwrap(), "/home/x/x.md");
+    assert_eq!(placed("./../x.md", "a").unwrap(), "/home/x/./../x.md");
+    let error = placed("../{{ job }}/x.md", "..").unwrap_err();
+    assert!(
+        error.ends_with("leads further up than its beginning says"),
+        "{error}"
+    );
+}
+
+#[test]
+fn control_character_in_a_path_is_refused() {
+    for pattern in [
+        "a{{ '\\u0000' }}.md",
+        "a{{ '\\n' }}.md",
+        "a{{ '\\u001b' }}.md",
+    ] {
+        let error = placed(pattern, "a").unwrap_err();
+        assert!(error.ends_with("holds a control character"), "{error}");
+    }
+}
+
+// An output followed a link wherever it led.
+#[test]
+fn link_that_leads_out_of_the_folder_is_refused() {
+    let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let folder = inside.path();
+    fs::write(outside.path().join("a.md"), "theirs").unwrap();
+    symlink(outside.path(), folder.join("out")).unwrap();
+    symlink(outside.path().join("a.md"), folder.join("link.md")).unwrap();
+    for pattern in ["out/a.md", "out/new.md", "out/deep/new.md", "link.md"] {
+        let error = put(&within(folder, pattern), "ours").unwrap_err();
+        assert!(
+            error.contains("a symbolic link leads out of the working folder to "),
+            "{error}"
+        );
+    }
+    let at = Utc.with_ymd_and_hms(2026, 12, 4, 20, 0, 0).unwrap();
+    put(&within(folder, "out/a.md").beside(at), "ours").unwrap_err();
+    assert_eq!(names(&outside), ["a.md"]);
+    assert_eq!(
+        fs::read_to_string(outside.path().join("a.md")).unwrap(),
+        "theirs"
+    );
+    // Written outright, the same place is meant.
+    let outright = outside.path().join("a.md").display().to_string();
+    put(&within(folder, &outright), "ours").unwrap();
+    assert_eq!(
+        fs::read_to_string(outside.path().join("a.md")).unwrap(),
+        "ours"
+    );
+}
+
+#[test]
+fn links_inside_the_folder_and_a_folder_that_is_itself_a_link_are_followed() {
+    let real = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let folder = elsewhere.path().join("work");
+    symlink(real.path(), &folder).unwrap();
+    fs::create_dir(real.path().join("notes")).unwrap();
+    symlink("notes", real.path().join("out")).unwrap();
+    put(&within(&folder, "out/a.md"), "new").unwrap();
+    assert_eq!(
+        fs::read_to_string(real.path().join("notes/a.md")).unwrap(),
+        "new"
+    );
+}
+
+#[test]
+fn link_without_an_end_is_replaced_as_a_file_and_refused_as_a_folder() {
+    let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let gone = outside.path().join("gone");
+    for name in ["a.md", "out"] {
+        symlink(&gone, inside.path().join(name)).unwrap();
+    }
+    put(&within(inside.path(), "a.md"), "new").unwrap();
+    assert!(
+        fs::symlink_metadata(inside.path().join("a.md"))
+            .unwrap()
+            .is_file()
+    );
+    put(&within(inside.path(), "out/a.md"), "new").unwrap_err();
+    assert_eq!(names(&outside), [""; 0]);
+}
+
+#[test]
+fn other_names_of_an_output_keep_the_old_text() {
+    let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let theirs = outside.path().join("theirs.md");
+    fs::write(&theirs, "theirs").unwrap();
+    fs::hard_link(&theirs, inside.path().join("a.md")).unwrap();
+    put(&within(inside.path(), "a.md"), "ours").unwrap();
+    assert_eq!(fs::read_to_string(&theirs).unwrap(), "theirs");
+    assert_eq!(
+        fs::read_to_string(inside.path().join("a.md")).unwrap(),
+        "ours"
+    );
+}
+
+#[test]
+fn pipe_and_device_are_refused_and_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("a.md");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let error = put(&within(folder.path(), "a.md"), "x").unwrap_err();
+    assert!(
+        error.contains("it is there and is not a regular file"),
+        "{error}"
+    );
+    assert!(!fs::symlink_metadata(&pipe).unwrap().is_file());
+    let error = put(&within(folder.path(), "/dev/null"), "x").unwrap_err();
+    assert!(
+        error.contains("it is there and is not a regular file"),
+        "{error}"
+    );
+}
+
+#[test]
+fn name_that_no_file_system_takes_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = put(&within(folder.path(), &"x".repeat(5000)), "x").unwrap_err();
+    assert!(error.contains("File name too long"), "{error}");
+    assert_eq!(names(&folder), [""; 0]);
 }

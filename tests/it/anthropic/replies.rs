@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use offpeak::answer::{FailureKind, Hint, SendFailure, ShouldRetry, StopReason};
 use offpeak::anthropic::{Client, ClientError};
-use offpeak::engine::ports::Upstream;
+use offpeak::engine::ports::{Clock as _, Upstream};
 use offpeak::job::Delivery;
 use offpeak::standin::fault::{BodyReply, ErrorReply, Redirect, Scripted, Shape, StreamError};
 use offpeak::standin::{Fault, Script};
@@ -467,6 +467,15 @@ async fn answer_over_the_limit_is_refused() {
         let client = Client::new(settings).unwrap();
         let failure = client.send(&request(delivery)).await.unwrap_err();
         assert_eq!(failure.kind, FailureKind::TooLarge);
-        assert_eq!(failure.message, "the reply is over 300 bytes");
+        assert!(
+            failure.message.starts_with(
+                "the reply is over 300 bytes, the limit of `upstream.max_answer_bytes`"
+            ),
+            "{}",
+            failure.message
+        );
+        let verdict = offpeak::guard::classify(&failure, clock.now());
+        assert_eq!(verdict.class, offpeak::outcome::Class::Fatal);
+        assert_eq!(standin.requests().len(), 1);
     }
 }

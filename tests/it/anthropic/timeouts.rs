@@ -197,6 +197,65 @@ async fn latency_of_the_script_passes_on_the_clock() {
     }
 }
 
+/// The limit for the first byte is one for a queue, and a whole answer has no byte before its last: it was killed at
+/// half of the ten minutes that it may take.
+#[tokio::test]
+async fn answer_in_one_piece_may_take_the_whole_attempt_to_begin() {
+    let think = FIRST_BYTE + Duration::from_mins(1);
+    let latency = Latency {
+        median: think,
+        spread: 0.0,
+        max: None,
+    };
+    let script = Script {
+        latency,
+        rules: Vec::new(),
+    };
+    let clock = ManualClock::new();
+    let standin = standin(script, &clock);
+    let mut request = request(Delivery::Whole);
+    let patience = Duration::from_mins(7);
+    let reply = clock
+        .pass(patience, send(&standin.base_url(), &clock, &request))
+        .await
+        .unwrap();
+    assert!(reply.first_byte.unwrap() > FIRST_BYTE);
+    request.timeout = think / 2;
+    let failure = clock
+        .pass(patience, send(&standin.base_url(), &clock, &request))
+        .await
+        .unwrap_err();
+    assert_eq!(failure.kind, FailureKind::AttemptTimeout);
+}
+
+/// The status was known at once, and the slot stayed open for the minutes of an idle stream.
+#[tokio::test]
+async fn error_body_that_never_ends_is_not_waited_for() {
+    let clock = ManualClock::new();
+    let raw = Raw::bind().await;
+    let patience = Duration::from_secs(10);
+    let serve = async {
+        let mut peer = raw.accept().await;
+        peer.say("HTTP/1.1 529 Busy\r\ncontent-length: 999\r\n\r\n")
+            .await;
+        while clock.next_wake() != Some(patience) {
+            tokio::task::yield_now().await;
+        }
+        clock.advance(patience);
+        peer
+    };
+    let (_peer, result) = tokio::join!(
+        serve,
+        send(&raw.base_url(), &clock, &request(Delivery::Stream))
+    );
+    let failure = result.unwrap_err();
+    assert_eq!(
+        (failure.kind, failure.status),
+        (FailureKind::Status, Some(529))
+    );
+    assert_eq!(clock.elapsed(), patience);
+}
+
 #[tokio::test]
 async fn dropping_the_future_closes_the_connection() {
     let clock = ManualClock::new();

@@ -16,12 +16,8 @@ use super::{Folder, job};
 fn only(folder: &Folder) -> PlannedJob {
     let config = load(&folder.options()).expect("one right job");
     assert_eq!(config.plan.jobs.len(), 1);
-    config
-        .plan
-        .jobs
-        .into_values()
-        .next()
-        .expect("one right job")
+    let mut planned = config.plan.jobs.values().cloned();
+    planned.next().expect("one right job")
 }
 
 /// A job that says everything.

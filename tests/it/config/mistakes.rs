@@ -604,7 +604,7 @@ const WRONG_SETTINGS: &[(&str, &[&str])] = &[
     (
         "keys: { main: {} }",
         &[
-            "1:9: bad-field: the field `env` is missing; say where the secret is found: `env: VARIABLE` or `file: PATH`",
+            "1:9: bad-field: the field `env` is missing; say where the secret is found: `env: VARIABLE`, `file: PATH` or `credential: NAME`",
         ],
     ),
     (

@@ -236,6 +236,30 @@ fn a_secret_that_does_not_look_like_one_is_hidden_where_only_names_belong() {
 }
 
 #[test]
+fn an_address_that_may_hold_a_secret_is_hidden_whatever_is_wrong_with_it() {
+    // Cause: only what stood beside an `@` was hidden. A query, a fragment, a password that stood where the port
+    // belongs, and the sign written as an escape were repeated in full.
+    for upstream in [
+        "{ base_url: 'http://host/?k=Planted' }",
+        "{ base_url: 'http://host/#Planted' }",
+        "{ base_url: 'http://me:Planted' }",
+        "{ base_url: 'me:Planted' }",
+        "{ base_url: 'ht tp://host/?k=Planted' }",
+        "{ base_url: \"http://me:Planted\\x40host\" }",
+        "{ base_url: ['http://host/?k=Planted'] }",
+        "{ base-url: 'http://host/?k=Planted' }",
+        "'http://host/?k=Planted'",
+    ] {
+        let text = format!("upstream: {upstream}\n");
+        let reading = Folder::new(&[("offpeak.yaml", &text), ("jobs/a.yaml", &job(""))]).read();
+        let printed = everything(&reading);
+        assert!(!printed.contains("Planted"), "{upstream}: {printed}");
+        let lines: Vec<String> = reading.mistakes.iter().map(Mistake::to_string).collect();
+        assert_eq!(lines.len(), 1, "{lines:#?}");
+    }
+}
+
+#[test]
 fn a_sign_that_a_terminal_obeys_is_shown_as_another() {
     let text = "cron: \"5 5 * * * x\" # \u{9b}31m\n";
     let reading = Folder::new(&[("jobs/a.yaml", text)]).read();

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use offpeak::config::{
-    Auth, Config, DEFAULTS, DeadmanConfig, KeySource, NotifyConfig, NotifyWay, Options,
-    WebhookFormat, load,
+    Auth, Config, DEFAULTS, DeadmanConfig, KeySource, NotifyConfig, NotifyWay, OWN_VARIABLES,
+    Options, WebhookFormat, load,
 };
 use offpeak::engine::alert::Change;
 use offpeak::job::{GroupId, KeyId};
@@ -43,6 +43,7 @@ fn without_settings_the_built_in_defaults_hold() {
         (config.upstream.first_byte, config.upstream.idle),
         (seconds(300), seconds(120))
     );
+    assert_eq!(config.upstream.max_answer_bytes, 32 * 1_024 * 1_024);
     assert_eq!(
         (
             config.plan.min_gap,
@@ -120,7 +121,7 @@ fn the_defaults_are_a_right_settings_file_themselves() {
 /// A settings file that changes a little of everything.
 const CHANGED: &str = r#"
 keys: { main: { file: secrets/key }, archive: { env: B, group: main }, other: { env: C } }
-upstream: { base_url: "http://127.0.0.1:8080/prefix", auth: bearer, timeouts: { idle: 30s } }
+upstream: { base_url: "http://127.0.0.1:8080/prefix", auth: bearer, timeouts: { idle: 30s }, max_answer_bytes: 8m }
 rules: { min_gap: 30m, peaks: { timezone: Europe/Berlin, windows: ["23:00-01:00"], days: mon-fri } }
 budget: { calls: 5 }
 breaker: { cooldown: 2m }
@@ -161,6 +162,7 @@ fn settings_change_keys_upstream_and_rules() {
         ),
         (Auth::Bearer, seconds(30), seconds(10))
     );
+    assert_eq!(config.upstream.max_answer_bytes, 8 * 1_024 * 1_024);
     assert_eq!(
         (config.plan.min_gap, config.comfortable_gap),
         (seconds(1_800), seconds(2_700))
@@ -186,7 +188,7 @@ fn settings_change_keys_upstream_and_rules() {
 fn variables_of_keys_and_webhooks_are_the_secret_ones() {
     let folder = Folder::new(&[("jobs/a.yaml", &job(""))]);
     let config = folder.read().config;
-    assert_eq!(config.secret_variables(), ["ANTHROPIC_API_KEY"]);
+    assert_eq!(config.secret_variables(), OWN_VARIABLES);
     // A key in a file has no variable, and a variable of two keys is named once.
     let settings = "keys: { main: { file: secrets/key }, a: { env: B, group: main }, c: { env: B } }\n\
                     notify: { ops: { webhook_env: A_URL }, me: { command: [tell] } }\n\
@@ -198,7 +200,9 @@ fn variables_of_keys_and_webhooks_are_the_secret_ones() {
     ]);
     let reading = folder.read();
     assert_eq!(reading.mistakes, []);
-    assert_eq!(reading.config.secret_variables(), ["A_URL", "B", "D_URL"]);
+    let mut expected = [&OWN_VARIABLES[..], &["A_URL", "B", "D_URL"]].concat();
+    expected.sort_unstable();
+    assert_eq!(reading.config.secret_variables(), expected);
 }
 
 #[test]

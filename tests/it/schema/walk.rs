@@ -271,19 +271,25 @@ fn remove_excluded(map: &mut Value, rules: &Value, keep: &str) {
     let Some(map) = map.as_object_mut() else {
         return;
     };
-    let required = |rule: &Value| rule["required"][0].as_str().map(str::to_owned);
-    let exclusive: Vec<String> = rules["oneOf"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(required)
-        .collect();
+    let alternatives = |rules: &Value| -> Vec<String> {
+        let rules = rules.as_array().into_iter().flatten();
+        let required = rules.filter_map(|rule| rule["required"][0].as_str());
+        required.map(str::to_owned).collect()
+    };
+    let exclusive = alternatives(&rules["oneOf"]);
     if exclusive.iter().any(|name| name == keep) {
         map.retain(|name, _| name == keep || !exclusive.contains(name));
     }
     for (dependent, needs) in rules["dependencies"].as_object().into_iter().flatten() {
-        let needed = needs[0].as_str().unwrap();
-        if !map.contains_key(needed) {
+        let mut needed = alternatives(&needs["anyOf"]);
+        needed.extend(needs[0].as_str().map(str::to_owned));
+        if needed.iter().any(|needed| map.contains_key(needed)) {
+            continue;
+        }
+        if dependent == keep {
+            map.retain(|name, _| !exclusive.contains(name));
+            map.insert(needed.remove(0), json!("needed"));
+        } else {
             map.shift_remove(dependent);
         }
     }

@@ -3,27 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use offpeak::engine::Notice;
 use offpeak::engine::audit::{Scope, UnderWay, audit};
 use offpeak::engine::keep::DeferralState;
-use offpeak::engine::pause::Pauses;
-use offpeak::engine::ports::{
-    Ask, Claimed, Clock, Deferral, Finish, ManualStart, PickupAt, Store, StoreError, Stored, Taken,
-    Tick, Told, World,
-};
-use offpeak::engine::{Drained, Plan, Stop, serve};
-use offpeak::guard::{Permit, Refusal};
+use offpeak::engine::ports::{Clock, Deferral, Store, World};
+use offpeak::engine::{Drained, EngineError, Plan, Stop, serve};
 use offpeak::job::JobId;
-use offpeak::outcome::{Outcome, Run, RunId};
+use offpeak::outcome::{Outcome, Run};
 use offpeak::schedule::Zones;
 use offpeak::sim::{self, MemoryStore, SimDice, SimPlan, SimUpstream, SimWorkspace, VirtualClock};
 use offpeak::slot::{Origin, Slot};
 use tokio::sync::{mpsc, watch};
+
+use super::gate::GatedStore;
 
 /// A daemon's house: everything that outlives the daemon itself.
 pub struct House {
@@ -37,13 +32,6 @@ pub struct House {
     pub stop: watch::Sender<Stop>,
     sender: mpsc::UnboundedSender<Notice>,
     notices: mpsc::UnboundedReceiver<Notice>,
-}
-
-/// The store behind a gate: it fails while closed, and every step of it is a point to crash at.
-pub struct GatedStore {
-    inner: Arc<MemoryStore>,
-    closed: AtomicBool,
-    slow: AtomicBool,
 }
 
 /// An instant; RFC 3339 without seconds.
@@ -86,11 +74,7 @@ impl House {
     ) -> Self {
         let clock = VirtualClock::new(at(start));
         let store = Arc::new(MemoryStore::new());
-        let gate = GatedStore {
-            inner: Arc::clone(&store),
-            closed: AtomicBool::new(false),
-            slow: AtomicBool::new(false),
-        };
+        let gate = GatedStore::new(Arc::clone(&store), clock.clone());
         let (sender, notices) = mpsc::unbounded_channel();
         Self {
             upstream: upstream(&clock),
@@ -122,9 +106,14 @@ impl House {
 
     /// The daemon's future; dropping it is a crash.
     pub fn daemon(&self) -> impl Future<Output = Drained> + use<> {
-        let (plans, stop) = (self.plans.subscribe(), self.stop.subscribe());
-        let serving = serve(self.world(), plans, stop, self.sender());
+        let serving = self.served();
         async move { serving.await.unwrap() }
+    }
+
+    /// As [`House::daemon`], with a start that may fail.
+    pub fn served(&self) -> impl Future<Output = Result<Drained, EngineError>> + use<> {
+        let (plans, stop) = (self.plans.subscribe(), self.stop.subscribe());
+        serve(self.world(), plans, stop, self.sender())
     }
 
     /// Runs the daemon for a span and then crashes it, unless it ends by itself.
@@ -189,6 +178,11 @@ impl House {
     /// What must hold of every house whose daemon is not running a slot: `until` is the last instant it dealt with.
     pub fn check(&self, since: DateTime<Utc>, until: DateTime<Utc>) {
         self.check_slots(since, until);
+        self.check_rows();
+    }
+
+    /// As [`House::check`], for a house whose plan was changed on the way.
+    pub fn check_rows(&self) {
         self.check_runs();
         self.check_sends();
         for row in self.store.all_deferrals() {
@@ -227,7 +221,7 @@ impl House {
         }
     }
 
-    fn check_runs(&self) {
+    pub fn check_runs(&self) {
         let plan = self.plans.borrow().clone();
         let mut own = BTreeSet::new();
         for run in self.store.runs() {
@@ -244,7 +238,7 @@ impl House {
     }
 
     /// Nothing was sent in a peak window, and no request without an attempt on record.
-    fn check_sends(&self) {
+    pub fn check_sends(&self) {
         let plan = self.plans.borrow().clone();
         for sent in self.upstream.sent() {
             assert!(
@@ -305,109 +299,6 @@ pub trait Named {
 impl Named for sim::Sent {
     fn job(&self) -> &str {
         self.request.prompt.split(' ').next().unwrap()
-    }
-}
-
-impl GatedStore {
-    /// Lets every write fail from here on.
-    pub fn close(&self) {
-        self.closed.store(true, Ordering::Relaxed);
-    }
-
-    pub fn open(&self) {
-        self.closed.store(false, Ordering::Relaxed);
-    }
-
-    /// Lets every step take two polls more: one before it is written and one after.
-    pub fn slow_down(&self) {
-        self.slow.store(true, Ordering::Relaxed);
-    }
-
-    pub fn speed_up(&self) {
-        self.slow.store(false, Ordering::Relaxed);
-    }
-
-    fn guarded<'a, T: Send + 'a>(&'a self, step: Stored<'a, T>) -> Stored<'a, T> {
-        Box::pin(async move {
-            self.rest().await;
-            if self.closed.load(Ordering::Relaxed) {
-                return Err(StoreError::Failed("the disk is full".to_owned()));
-            }
-            let done = step.await;
-            self.rest().await;
-            done
-        })
-    }
-
-    async fn rest(&self) {
-        let mut rested = !self.slow.load(Ordering::Relaxed);
-        std::future::poll_fn(|context| {
-            if rested {
-                return Poll::Ready(());
-            }
-            rested = true;
-            context.waker().wake_by_ref();
-            Poll::Pending
-        })
-        .await;
-    }
-}
-
-impl Store for GatedStore {
-    fn adopt<'a>(
-        &'a self,
-        schedules: &'a [(String, String)],
-        now: DateTime<Utc>,
-    ) -> Stored<'a, Vec<(String, DateTime<Utc>)>> {
-        self.guarded(self.inner.adopt(schedules, now))
-    }
-
-    fn watermark(&self) -> Stored<'_, Option<DateTime<Utc>>> {
-        self.guarded(self.inner.watermark())
-    }
-
-    fn claim(&self, tick: Tick) -> Stored<'_, Vec<Claimed>> {
-        self.guarded(self.inner.claim(tick))
-    }
-
-    fn rewind(&self, watermark: DateTime<Utc>) -> Stored<'_, ()> {
-        self.guarded(self.inner.rewind(watermark))
-    }
-
-    fn take_deferral<'a>(
-        &'a self,
-        pickup: PickupAt<'a>,
-        now: DateTime<Utc>,
-    ) -> Stored<'a, Option<Taken>> {
-        self.guarded(self.inner.take_deferral(pickup, now))
-    }
-
-    fn deferrals(&self) -> Stored<'_, Vec<Deferral>> {
-        self.guarded(self.inner.deferrals())
-    }
-
-    fn pauses(&self) -> Stored<'_, Pauses> {
-        self.guarded(self.inner.pauses())
-    }
-
-    fn begin_manual(&self, start: ManualStart) -> Stored<'_, RunId> {
-        self.guarded(self.inner.begin_manual(start))
-    }
-
-    fn admit<'a>(&'a self, ask: Ask<'a>) -> Stored<'a, Result<Permit, Refusal>> {
-        self.guarded(self.inner.admit(ask))
-    }
-
-    fn record<'a>(&'a self, told: Told<'a>) -> Stored<'a, ()> {
-        self.guarded(self.inner.record(told))
-    }
-
-    fn finish(&self, finish: Finish) -> Stored<'_, ()> {
-        self.guarded(self.inner.finish(finish))
-    }
-
-    fn recover(&self, now: DateTime<Utc>) -> Stored<'_, Vec<Run>> {
-        self.guarded(self.inner.recover(now))
     }
 }
 

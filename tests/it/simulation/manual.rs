@@ -112,8 +112,9 @@ fn a_store_that_fails_is_an_error_within_seconds() {
     assert!(house.sends().is_empty());
 }
 
+/// The answer was thrown away when its attempt could not be recorded, though it was there and paid for.
 #[test]
-fn a_store_that_fails_during_a_run_is_given_up_soon_and_the_run_counts_as_interrupted() {
+fn a_store_that_fails_during_a_run_is_given_up_soon_and_the_answer_is_delivered() {
     let house = house(vec![Scripted::answer(seconds(60), "an answer")]);
     let script = async {
         house.clock.sleep(seconds(30)).await;
@@ -128,8 +129,21 @@ fn a_store_that_fails_during_a_run_is_given_up_soon_and_the_run_counts_as_interr
     let result = sim::run(&house.clock, futures_util::future::join(run, script))
         .unwrap()
         .0;
-    assert!(matches!(result, Err(EngineError::Store(_))));
+    let error = result.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "run 1 could not be closed and counts as interrupted; its answer was delivered to out/a.md, and the store \
+         does not know it"
+    );
+    let EngineError::Unrecorded(finish) = error else {
+        panic!("{error}");
+    };
+    assert_eq!(finish.answer.unwrap().text, "an answer");
+    let delivered = house.workspace.delivered();
+    assert_eq!(delivered.len(), 1);
+    assert_eq!(delivered[0].1, "an answer");
     assert!(house.clock.elapsed() < seconds(90));
+    assert_eq!(house.sends().len(), 1);
     house.gate.open();
     house.pass(Duration::from_hours(2));
     house.live_for(seconds(1));

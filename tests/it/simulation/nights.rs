@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use offpeak::answer::{FailureKind, StopReason};
 use offpeak::engine::Notice;
-use offpeak::engine::ports::Fate;
+use offpeak::engine::ports::{Clock, Fate};
 use offpeak::job::{Check, JobState};
 use offpeak::outcome::SkipReason;
 use offpeak::sim::{Fault, Scripted, SimPlan, SimUpstream};
@@ -150,7 +150,10 @@ fn an_answer_that_cannot_be_delivered_is_kept_in_the_store() {
     house.live_until("2026-12-01T21:00");
     let run = house.store.runs().pop().unwrap();
     assert_eq!(house.runs(), ["a scheduled: failed: output"]);
-    assert_eq!(run.note.as_deref(), Some("disk full"));
+    assert_eq!(
+        run.note.as_deref(),
+        Some("disk full; the answer is kept in the store: `offpeak history a --text` prints it")
+    );
     assert_eq!(
         house.store.answer(run.id).as_deref(),
         Some("a complete answer")
@@ -294,4 +297,25 @@ fn an_outage_opens_the_breaker_and_a_probe_closes_it() {
     let guard = house.store.guard(&offpeak::job::GroupId::new("main"));
     assert_eq!(guard.breaker.state, offpeak::guard::BreakerState::Closed);
     house.check(at("2026-12-01T16:50"), at("2026-12-01T18:30"));
+}
+
+/// A wake-up awaited the store and polled no run meanwhile: with a thousand slots of one minute, the requests of all
+/// waited for each look at the deferrals.
+#[test]
+fn runs_go_on_while_a_wake_up_waits_for_the_store() {
+    let plan = SimPlan::new("Asia/Tokyo").unwrap();
+    let plan = plan.job("a", "main", &["0 2 * * *"]).unwrap();
+    let plan = plan.job("b", "other", &["1 2 * * *"]).unwrap();
+    let slow = Scripted::answer(seconds(90), "done");
+    let house = House::new("2026-12-01T16:59", plan.build(), |clock| {
+        SimUpstream::scripted(clock, [slow])
+    });
+    let script = async {
+        house.until("2026-12-01T17:00").await;
+        house.clock.sleep(seconds(30)).await;
+        house.gate.hold_wake_ups();
+    };
+    house.live_beside(seconds(600), script);
+    assert_eq!(house.sends(), ["a@17:00:00"], "the wake-up of b waits");
+    assert_eq!(house.runs(), ["a scheduled: succeeded"]);
 }

@@ -2,6 +2,8 @@
 
 pub use super::person::*;
 use super::*;
+use std::collections::BTreeSet;
+
 use offpeak::engine::ports::ManualStart;
 use offpeak::guard::HoldCause;
 use offpeak::outcome::{DeferredTo, FailReason, IncompleteReason, SkipReason};
@@ -9,7 +11,7 @@ use offpeak::outcome::{DeferredTo, FailReason, IncompleteReason, SkipReason};
 pub fn new_store_knows_nothing(bench: &Bench) {
     assert_eq!(wait(bench.store.watermark()).unwrap(), None);
     assert_eq!(wait(bench.store.deferrals()).unwrap(), []);
-    assert_eq!(wait(bench.store.recover(minute(0))).unwrap(), []);
+    assert_eq!(wait(bench.store.recover(&[], minute(0))).unwrap(), []);
     assert_eq!(bench.take(None, minute(0)), None);
     assert_eq!(bench.runs(), []);
 }
@@ -110,7 +112,7 @@ pub fn skipped_slot_ends_at_once(bench: &Bench) {
     assert_eq!(run.outcome, Some(Outcome::Skipped(SkipReason::Overlap)));
     assert_eq!(run.finished_at, Some(minute(1)));
     assert_eq!(bench.slot_end(&slot("digest", minute(0))), run.outcome);
-    assert_eq!(wait(bench.store.recover(minute(2))).unwrap(), []);
+    assert_eq!(wait(bench.store.recover(&[], minute(2))).unwrap(), []);
 }
 
 pub fn missed_slot_becomes_deferred_work(bench: &Bench) {
@@ -145,6 +147,30 @@ pub fn missed_slot_becomes_deferred_work(bench: &Bench) {
         (Origin::CatchUp, minute(0), minute(105))
     );
     assert_eq!(run.model, "model-of-digest");
+}
+
+/// Two pieces of work of one job waited side by side, and were two calls in the next slot.
+pub fn missed_slot_takes_over_the_ripe_deferrals_of_its_job(bench: &Bench) {
+    bench.defer("digest", minute(0), next_slot(minute(10)));
+    bench.defer("review", minute(0), next_slot(minute(10)));
+    let missed = |at| claim("digest", at, Fate::CatchUp(next_slot(minute(60))));
+    bench.claim(minute(60), vec![missed(minute(9))]);
+    assert_eq!(wait(bench.store.deferrals()).unwrap().len(), 3);
+    bench.claim(minute(61), vec![missed(minute(45))]);
+    let mut waiting: Vec<_> = wait(bench.store.deferrals())
+        .unwrap()
+        .into_iter()
+        .map(|it| (it.slot.job, it.slot.fire_at))
+        .collect();
+    waiting.sort();
+    // What was caught up with at minute 60 waits until then, and is no part of the slot before.
+    let expected = [
+        (JobId::new("digest"), minute(9)),
+        (JobId::new("digest"), minute(45)),
+        (JobId::new("review"), minute(0)),
+    ];
+    assert_eq!(waiting, expected);
+    bench.audit();
 }
 
 pub fn firing_slot_takes_over_the_ripe_deferrals_of_its_job(bench: &Bench) {
@@ -348,7 +374,7 @@ pub fn carried_work_ends_with_its_run(bench: &Bench) {
             "{outcome}"
         );
         assert_eq!(
-            wait(bench.store.recover(at + TimeDelta::minutes(91))).unwrap(),
+            wait(bench.store.recover(&[], at + TimeDelta::minutes(91))).unwrap(),
             [],
             "{outcome}"
         );
@@ -453,10 +479,15 @@ pub fn crash_defers_what_was_running(bench: &Bench) {
     assert!(bench.admit(sending, 1, minute(1)).is_ok());
     let permit = bench.admit(between, 1, minute(2)).unwrap();
     bench.record(between, permit, minute(2), overloaded(1));
-    let recovered = wait(bench.store.recover(minute(10))).unwrap();
+    let delivering = bench.fire("monthly", minute(3));
+    let permit = bench.admit(delivering, 1, minute(3)).unwrap();
+    let mut answered = overloaded(1);
+    (answered.sample, answered.end.class) = (Some(Sample::Success), Some(Class::Success));
+    bench.record(delivering, permit, minute(3), answered);
+    let recovered = wait(bench.store.recover(&[], minute(10))).unwrap();
     assert_eq!(
         recovered.iter().map(|run| run.id).collect::<Vec<_>>(),
-        [quiet, sending, between]
+        [quiet, sending, between, delivering]
     );
     let notes = recovered
         .iter()
@@ -467,7 +498,8 @@ pub fn crash_defers_what_was_running(bench: &Bench) {
         [
             "cut off before anything was sent",
             "cut off while attempt 1 was under way; it may have been billed",
-            "cut off after attempt 1"
+            "cut off after attempt 1",
+            "cut off after attempt 1 was answered and billed; the answer may have been delivered"
         ]
     );
     for run in &recovered {
@@ -500,12 +532,41 @@ pub fn crash_defers_what_was_running(bench: &Bench) {
         pending.iter().all(|deferral| deferral.wait == expected),
         "{pending:?}"
     );
-    assert_eq!(pending.len(), 3);
+    assert_eq!(pending.len(), 4);
     assert_eq!(
-        wait(bench.store.recover(minute(11))).unwrap(),
+        wait(bench.store.recover(&[], minute(11))).unwrap(),
         [],
         "once is enough"
     );
+}
+
+pub fn manual_runs_of_one_instant_are_two_slots(bench: &Bench) {
+    // Cause: their work was one slot by name, so that `drop` and `retry` could not tell it apart.
+    let ask = |job: &str| {
+        let start = ManualStart {
+            slot: slot(job, minute(0)),
+            group: main_group(),
+            model: String::new(),
+            lease_until: minute(60),
+        };
+        let run = wait(bench.store.begin_manual(start)).unwrap();
+        let yielded = ended(run, Outcome::Yielded(YieldReason::Budget), minute(1));
+        bench.finish(Finish {
+            deferral: Some(next_slot(minute(2))),
+            ..yielded
+        });
+        bench.run(run)
+    };
+    let runs = ["digest", "digest", "review"].map(ask);
+    let next = minute(0) + TimeDelta::milliseconds(1);
+    assert_eq!(
+        runs.each_ref().map(|run| run.fire_at),
+        [minute(0), next, minute(0)]
+    );
+    assert_eq!(runs[1].started_at, minute(0));
+    let waiting = wait(bench.store.deferrals()).unwrap();
+    let slots: BTreeSet<Slot> = waiting.into_iter().map(|found| found.slot).collect();
+    assert_eq!(slots.len(), 3);
 }
 
 pub fn crash_of_a_carrying_run_counts_one_carry(bench: &Bench) {
@@ -518,7 +579,7 @@ pub fn crash_of_a_carrying_run_counts_one_carry(bench: &Bench) {
     };
     bench.defer("digest", minute(0), waiting);
     let taken = bench.take(Some("digest"), minute(45)).unwrap();
-    let recovered = wait(bench.store.recover(minute(50))).unwrap();
+    let recovered = wait(bench.store.recover(&[], minute(50))).unwrap();
     assert_eq!(
         recovered.iter().map(|run| run.id).collect::<Vec<_>>(),
         [taken.run]
@@ -537,6 +598,36 @@ pub fn crash_of_a_carrying_run_counts_one_carry(bench: &Bench) {
     assert_eq!(pending[0].wait, expected);
 }
 
+pub fn runs_that_go_on_are_not_recovered(bench: &Bench) {
+    let going = bench.fire("digest", minute(0));
+    let lost = bench.fire("review", minute(1));
+    let recovered = wait(bench.store.recover(&[going], minute(2))).unwrap();
+    let ids: Vec<_> = recovered.iter().map(|run| run.id).collect();
+    assert_eq!(ids, [lost]);
+    assert_eq!(bench.run(going).outcome, None);
+}
+
+/// The answer to a record may be lost, and it is told again: one 401 was two strikes, and held the group for good.
+pub fn attempt_ends_once(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    let Permit { generation, probe } = bench.admit(run, 1, second(0)).unwrap();
+    for _told in ["not heard of", "again"] {
+        let hold = Hold {
+            cause: HoldCause::Authentication,
+            until: None,
+            since: second(1),
+            note: "the key was refused".to_owned(),
+        };
+        let told = Tell {
+            hold: Some(hold),
+            ..overloaded(1)
+        };
+        bench.record(run, Permit { generation, probe }, second(1), told);
+    }
+    assert!(bench.admit(run, 2, second(2)).is_ok());
+    bench.audit();
+}
+
 pub fn manual_run_is_given_up_after_its_lease(bench: &Bench) {
     let start = ManualStart {
         slot: slot("digest", minute(0)),
@@ -551,10 +642,15 @@ pub fn manual_run_is_given_up_after_its_lease(bench: &Bench) {
         (Origin::Manual, minute(0))
     );
     assert_eq!(
-        wait(bench.store.recover(minute(30) - TimeDelta::milliseconds(1))).unwrap(),
+        wait(
+            bench
+                .store
+                .recover(&[], minute(30) - TimeDelta::milliseconds(1))
+        )
+        .unwrap(),
         []
     );
-    let given_up = wait(bench.store.recover(minute(30))).unwrap();
+    let given_up = wait(bench.store.recover(&[], minute(30))).unwrap();
     assert_eq!(given_up.len(), 1);
     assert_eq!(
         given_up[0].outcome,
@@ -739,4 +835,80 @@ pub fn what_became_of_a_deferral_is_on_record(bench: &Bench) {
         ]
     );
     assert_eq!(records[0].deferral, taken[0].deferral);
+}
+
+/// A clock that was a year ahead for a minute once used up a year's slots.
+pub fn slot_recorded_ahead_is_claimed_anew_once_the_clock_was_set_back(bench: &Bench) {
+    let day = 24 * 60;
+    let missed = || Fate::Skip(SkipReason::Missed);
+    let ahead = vec![
+        claim("digest", minute(day), missed()),
+        claim("review", minute(day), Fate::Fire),
+        claim(
+            "weekly",
+            minute(day),
+            Fate::CatchUp(missed_wait(minute(2 * day))),
+        ),
+    ];
+    bench.claim(minute(2 * day), ahead);
+    wait(bench.store.rewind(minute(0))).unwrap();
+    assert_eq!(wait(bench.store.watermark()).unwrap(), Some(minute(0)));
+    let again = ["digest", "review", "weekly"].map(|job| claim(job, minute(day), Fate::Fire));
+    let claimed = bench.claim(minute(day), again.to_vec());
+    let jobs: Vec<&str> = claimed.iter().map(|it| it.slot.job.as_str()).collect();
+    assert_eq!(
+        jobs,
+        ["digest", "weekly"],
+        "what was sent is not sent again"
+    );
+    assert_eq!(wait(bench.store.deferrals()).unwrap(), []);
+    let of_digest = bench.runs();
+    let of_digest = of_digest.iter().filter(|run| run.job.as_str() == "digest");
+    assert_eq!(of_digest.count(), 1);
+}
+
+fn missed_wait(not_before: DateTime<Utc>) -> NewDeferral {
+    NewDeferral {
+        carries: 0,
+        reason: YieldReason::Missed,
+        origin: Origin::CatchUp,
+        ..next_slot(not_before)
+    }
+}
+
+pub fn rewind_goes_back_to_what_the_clock_ahead_decided_and_frees_what_waits(bench: &Bench) {
+    let day = 24 * 60;
+    bench.claim(minute(0), vec![claim("review", minute(0), Fate::Fire)]);
+    let run = bench.runs()[0].id;
+    let finish = ended(run, Outcome::Yielded(YieldReason::Budget), minute(day));
+    wait(bench.store.finish(Finish {
+        deferral: Some(next_slot(minute(day))),
+        ..finish
+    }))
+    .unwrap();
+    let missed = vec![claim("digest", minute(10), Fate::Skip(SkipReason::Missed))];
+    bench.claim(minute(day), missed);
+    wait(bench.store.rewind(minute(60))).unwrap();
+    let watermark = wait(bench.store.watermark()).unwrap().unwrap();
+    assert_eq!(watermark, minute(10) - TimeDelta::seconds(1));
+    let waiting = wait(bench.store.deferrals()).unwrap();
+    assert_eq!(waiting[0].wait.not_before, minute(60));
+}
+
+pub fn starts_of_schedules_are_skipped_ahead_and_never_back(bench: &Bench) {
+    let plan = [named("digest", "0 5"), named("review", "0 6")];
+    wait(bench.store.adopt(&plan, minute(10))).unwrap();
+    let skips = [
+        ("digest".to_owned(), minute(20)),
+        ("review".to_owned(), minute(5)),
+    ];
+    wait(bench.store.skip(&skips)).unwrap();
+    let starts: Vec<_> = wait(bench.store.schedules())
+        .unwrap()
+        .into_iter()
+        .map(|row| (row.name, row.fingerprint, row.starts_at))
+        .collect();
+    let digest = ("digest".to_owned(), "0 5".to_owned(), minute(20));
+    let review = ("review".to_owned(), "0 6".to_owned(), minute(10));
+    assert_eq!(starts, [digest, review]);
 }

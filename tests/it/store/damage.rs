@@ -108,6 +108,32 @@ fn removed_folder_swallows_nothing() {
 }
 
 #[test]
+fn writer_whose_shared_memory_was_replaced_writes_no_more() {
+    // Cause: `-shm` was not watched. Whoever opened the file after it was removed made a new one, so that two writers
+    // held the one write lock, each in a file of its own.
+    let folder = tempfile::tempdir().unwrap();
+    let store = filled(folder.path());
+    let shared = folder.path().join("offpeak.db-shm");
+    fs::rename(&shared, folder.path().join("away")).unwrap();
+    let tick = Tick {
+        now: minute(1),
+        watermark: minute(1),
+        slots: vec![claim("digest", minute(1), Fate::Fire)],
+    };
+    let error = wait(store.claim(tick.clone())).unwrap_err();
+    assert!(error.to_string().contains("gone"), "{error}");
+    fs::write(&shared, "").unwrap();
+    let error = wait(store.claim(tick.clone())).unwrap_err();
+    assert!(matches!(error, StoreError::Unusable { .. }), "{error}");
+    assert!(
+        error.to_string().contains("db-shm: the file was replaced"),
+        "{error}"
+    );
+    fs::rename(folder.path().join("away"), &shared).unwrap();
+    assert_eq!(wait(store.claim(tick)).unwrap().len(), 1);
+}
+
+#[test]
 fn damaged_guard_row_stops_its_group_until_a_person_resumes_it() {
     let folder = tempfile::tempdir().unwrap();
     let store = filled(folder.path());
@@ -125,6 +151,43 @@ fn damaged_guard_row_stops_its_group_until_a_person_resumes_it() {
     assert_eq!(wait(store.run(run)).unwrap().unwrap().attempts.len(), 1);
     wait(store.resume(main_group(), minute(1))).unwrap();
     assert!(wait(admit(&store, run, 2, minute(1))).unwrap().is_ok());
+}
+
+#[test]
+fn damaged_guard_row_costs_no_answer_and_stays_as_it_is() {
+    // Cause: an attempt under way could not be recorded beside a damaged row, and its answer waited for ever.
+    let folder = tempfile::tempdir().unwrap();
+    let store = filled(folder.path());
+    let run = RunId(1);
+    let permit = wait(admit(&store, run, 1, minute(0))).unwrap().unwrap();
+    sql(
+        folder.path(),
+        "UPDATE guards SET state = 'once upon a time'",
+    );
+    let tell = |permit, told: Tell| {
+        wait(store.record(Told {
+            run,
+            group: &main_group(),
+            policy: &policy(),
+            n: told.n,
+            permit,
+            sample: told.sample,
+            hold: told.hold,
+            end: told.end,
+            now: minute(0),
+        }))
+    };
+    tell(permit, overloaded(1)).unwrap();
+    let attempts = wait(store.run(run)).unwrap().unwrap().attempts;
+    assert!(attempts[0].end.is_some());
+    let error = wait(admit(&store, run, 2, minute(0))).unwrap_err();
+    assert!(error.is_lasting(), "{error}");
+    // What a newer version wrote is not ours to pass over.
+    sql(folder.path(), "DELETE FROM guards");
+    let permit = wait(admit(&store, run, 2, minute(0))).unwrap().unwrap();
+    sql(folder.path(), "UPDATE guards SET state = '{\"v\":2}'");
+    let error = tell(permit, overloaded(2)).unwrap_err();
+    assert!(error.is_lasting(), "{error}");
 }
 
 #[test]

@@ -348,6 +348,44 @@ fn pruning_spares_pending_work_and_what_it_came_from() {
     assert!(fire(&store, "digest", "main", minute(90)) > again);
 }
 
+/// A clock that was a year ahead at the hour of pruning once took the whole history.
+#[test]
+fn pruning_takes_a_month_at_most_however_far_ahead_the_clock_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let day = 24 * 60;
+    for at in [0, 20, 40, 60].map(|days| minute(days * day)) {
+        let run = fire(&store, "digest", "main", at);
+        wait(store.finish(ended(run, Outcome::Succeeded, at))).unwrap();
+    }
+    let left = || history(&store, HistoryFilter::default()).len();
+    wait(store.prune(minute(1000 * day))).unwrap();
+    assert_eq!(left(), 2);
+    wait(store.prune(minute(1000 * day))).unwrap();
+    assert_eq!(left(), 0);
+}
+
+#[test]
+fn run_that_ended_before_it_began_keeps_no_pruning_back() {
+    // Cause: the oldest end alone said how far a pruning reaches, and a run begun on a clock that was more than a month
+    // ahead, ended after it was set back, had the oldest end and a start that was never reached.
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let day = 24 * 60;
+    let ahead = fire(&store, "digest", "main", minute(100 * day));
+    wait(store.finish(ended(ahead, Outcome::Succeeded, minute(0)))).unwrap();
+    for at in [10, 50, 90].map(|days| minute(days * day)) {
+        let run = fire(&store, "review", "main", at);
+        wait(store.finish(ended(run, Outcome::Succeeded, at))).unwrap();
+    }
+    for left in [3, 2, 1] {
+        wait(store.prune(minute(95 * day))).unwrap();
+        assert_eq!(history(&store, HistoryFilter::default()).len(), left);
+    }
+    wait(store.prune(minute(101 * day))).unwrap();
+    assert!(history(&store, HistoryFilter::default()).is_empty());
+}
+
 #[test]
 fn pauses_are_pruned_by_their_end_and_kept_while_they_are_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -406,12 +444,10 @@ fn sign_of_life_is_the_last_one() {
     let first = Liveness {
         at: minute(0),
         pid: 7,
-        next: Some(minute(45)),
     };
     let second = Liveness {
         at: minute(1),
         pid: 4_000_000_000,
-        next: None,
     };
     for beat in [first, second] {
         wait(store.touch(beat)).unwrap();

@@ -311,9 +311,9 @@ fn process_killed_at_any_point_leaves_whole_steps() {
         part.child.wait().unwrap();
         let store = SqliteStore::open(folder.path()).unwrap();
         let now = minute(life * 10_000 * 45 + 9_000 * 45);
-        wait(store.recover(now)).unwrap();
+        wait(store.recover(&[], now)).unwrap();
         assert_eq!(
-            wait(store.recover(now)).unwrap(),
+            wait(store.recover(&[], now)).unwrap(),
             [],
             "nothing is left running"
         );
