@@ -131,6 +131,34 @@ pub enum CacheTtl {
     OneHour,
 }
 
+impl CacheTtl {
+    /// The word that users and the API write.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::FiveMinutes => "5m",
+            Self::OneHour => "1h",
+        }
+    }
+}
+
+/// A part of a system prompt: a text, or where one comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SystemBlock<T> {
+    /// What it says.
+    pub text: T,
+    /// How long everything up to its end is cached; `None` sets no breakpoint here.
+    pub cache: Option<CacheTtl>,
+}
+
+impl<T> SystemBlock<T> {
+    /// A block without a cache breakpoint.
+    #[must_use]
+    pub const fn plain(text: T) -> Self {
+        Self { text, cache: None }
+    }
+}
+
 /// What a job sends before its variables are filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
@@ -138,10 +166,8 @@ pub struct Template {
     pub model: String,
     /// The most tokens that the answer may have, thinking included.
     pub max_tokens: u32,
-    /// The system prompt.
-    pub system: Option<TextSource>,
-    /// How long the system prompt is cached.
-    pub system_cache: Option<CacheTtl>,
+    /// The system prompt, in the order of the file; empty if there is none.
+    pub system: Vec<SystemBlock<TextSource>>,
     /// The user message.
     pub prompt: TextSource,
     /// Whether the answer comes as an event stream.
@@ -235,6 +261,51 @@ pub struct Check {
     pub min_chars: Option<usize>,
     /// Texts that must occur.
     pub contains: Vec<String>,
+    /// What it must look like as JSON; the API is asked for that too.
+    pub schema: Option<AnswerSchema>,
+}
+
+/// What an answer must look like as JSON.
+///
+/// The words of this ring read no JSON: what compares a text with the schema comes with it.
+#[derive(Clone)]
+pub struct AnswerSchema {
+    json: Arc<str>,
+    compare: Compare,
+}
+
+/// Says what of a text is not as it should be, as a sentence.
+pub type Compare = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+impl AnswerSchema {
+    /// A JSON schema as text, and what compares a text with it.
+    #[must_use]
+    pub fn new(json: impl AsRef<str>, compare: Compare) -> Self {
+        Self {
+            json: Arc::from(json.as_ref()),
+            compare,
+        }
+    }
+
+    /// In what an answer differs from the schema, as a sentence; `None` if it does not.
+    #[must_use]
+    pub fn misfit(&self, answer: &str) -> Option<String> {
+        (self.compare)(answer)
+    }
+}
+
+impl PartialEq for AnswerSchema {
+    fn eq(&self, other: &Self) -> bool {
+        self.json == other.json
+    }
+}
+
+impl Eq for AnswerSchema {}
+
+impl fmt::Debug for AnswerSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AnswerSchema").field(&self.json).finish()
+    }
 }
 
 /// What to send for one slot: a template with its variables filled in.
@@ -246,10 +317,8 @@ pub struct Request {
     pub model: String,
     /// The most tokens that the answer may have.
     pub max_tokens: u32,
-    /// The system prompt.
-    pub system: Option<String>,
-    /// How long the system prompt is cached.
-    pub system_cache: Option<CacheTtl>,
+    /// The system prompt, in order; empty if there is none.
+    pub system: Vec<SystemBlock<String>>,
     /// The user message.
     pub prompt: String,
     /// Whether the answer comes as an event stream.

@@ -20,6 +20,6 @@ mod timing;
 mod transport;
 
 pub use client::{Client, ClientError, ClientSettings};
-pub use models::{Model, ModelError, Models, Price, estimate_tokens};
+pub use models::{Model, ModelError, Models, Price, Refuses, estimate_tokens};
 pub use target::Auth;
 pub(crate) use transport::client as http_client;

@@ -41,12 +41,33 @@ pub struct Model {
     /// The last day on which it answers; `None` if no end is announced.
     #[serde(default, deserialize_with = "optional_date")]
     pub ends_on: Option<NaiveDate>,
+    /// What it answers with 400.
+    #[serde(default)]
+    pub refuses: Vec<Refuses>,
     /// What its tokens cost; `None` if unknown.
     #[serde(default)]
     pub price: Option<Price>,
     /// Other prices for every token of a request with a long prompt.
     #[serde(default)]
     pub long_prompt: Option<LongPrompt>,
+}
+
+/// What some models refuse and others take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refuses {
+    /// `temperature`, `top_p` and `top_k` other than the default.
+    Sampling,
+    /// `thinking.type: enabled`.
+    EnabledThinking,
+    /// `thinking.type: adaptive`.
+    AdaptiveThinking,
+    /// `thinking.type: disabled`.
+    DisabledThinking,
+    /// `tool_choice` of type `any` or `tool`.
+    ForcedTool,
+    /// `inference_geo`.
+    InferenceGeo,
 }
 
 /// Dollars for a million tokens.
@@ -327,6 +348,39 @@ mod tests {
         assert_eq!(ends("claude-opus-4-5").as_deref(), Some("2027-01-22"));
         assert_eq!(ends("claude-mythos-preview").as_deref(), Some("2026-06-30"));
         assert_eq!(ends("claude-sonnet-5-5"), None);
+    }
+
+    #[test]
+    fn what_models_refuse_goes_by_their_version_and_family() {
+        use Refuses::{AdaptiveThinking, DisabledThinking, EnabledThinking};
+        let models = Models::embedded();
+        let those = |refuses: Refuses| {
+            let all = models.all().iter();
+            let those = all.filter(|model| model.refuses.contains(&refuses));
+            those.map(|model| model.id.as_str()).collect::<Vec<_>>()
+        };
+        let older = ["claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5"];
+        assert_eq!(those(AdaptiveThinking), older);
+        assert_eq!(those(Refuses::InferenceGeo), older);
+        let newer = those(EnabledThinking);
+        assert_eq!(newer, those(Refuses::Sampling));
+        let rest = models.all().iter().map(|model| model.id.as_str());
+        let rest: Vec<&str> = rest.filter(|id| !newer.contains(id)).collect();
+        let (preview, six) = (
+            "claude-mythos-preview",
+            ["claude-opus-4-6", "claude-sonnet-4-6"],
+        );
+        assert_eq!(
+            rest,
+            [preview, six[0], older[0], six[1], older[1], older[2]]
+        );
+        let thinks = those(DisabledThinking);
+        assert!(
+            thinks
+                .iter()
+                .all(|id| id.contains("fable") || id.contains("mythos"))
+        );
+        assert_eq!((thinks.len(), &thinks), (7, &those(Refuses::ForcedTool)));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, StopReason, Usage};
-use crate::job::{CacheTtl, Delivery, Request};
+use crate::job::{Delivery, Request, SystemBlock};
 
 /// The API's limit for the body of one request, in bytes.
 pub const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
@@ -69,11 +69,8 @@ pub fn body(request: &Request) -> Result<Value, BodyError> {
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(request.model));
     body.insert("max_tokens".to_owned(), json!(request.max_tokens));
-    if let Some(system) = &request.system {
-        body.insert(
-            "system".to_owned(),
-            system_value(system, request.system_cache),
-        );
+    if !request.system.is_empty() {
+        body.insert("system".to_owned(), system_value(&request.system));
     }
     for (field, text) in &request.extra {
         if OWN_FIELDS.contains(&field.as_str()) {
@@ -107,23 +104,20 @@ pub fn body_bytes(request: &Request) -> Result<Vec<u8>, BodyError> {
     Ok(bytes)
 }
 
-/// A plain string, or one text block that carries the cache breakpoint.
-fn system_value(text: &str, cache: Option<CacheTtl>) -> Value {
-    match cache {
-        None => json!(text),
-        Some(ttl) => json!([{
-            "type": "text",
-            "text": text,
-            "cache_control": { "type": "ephemeral", "ttl": ttl_word(ttl) },
-        }]),
+/// A plain string if there is one block without a breakpoint, and else a list of text blocks.
+fn system_value(blocks: &[SystemBlock<String>]) -> Value {
+    match blocks {
+        [SystemBlock { text, cache: None }] => json!(text),
+        blocks => blocks.iter().map(system_block).collect(),
     }
 }
 
-const fn ttl_word(ttl: CacheTtl) -> &'static str {
-    match ttl {
-        CacheTtl::FiveMinutes => "5m",
-        CacheTtl::OneHour => "1h",
+fn system_block(block: &SystemBlock<String>) -> Value {
+    let mut value = json!({ "type": "text", "text": block.text });
+    if let Some(ttl) = block.cache {
+        value["cache_control"] = json!({ "type": "ephemeral", "ttl": ttl.as_str() });
     }
+    value
 }
 
 /// A Message as it comes in one piece.

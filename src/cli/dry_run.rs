@@ -116,19 +116,16 @@ struct Estimate {
 }
 
 fn estimate(request: &Request) -> Estimate {
-    let prefix = cached_tokens(request);
-    let input_tokens =
-        prompts::input_tokens(request.system.as_deref(), &request.prompt, &request.extra);
+    let input_tokens = prompts::input_tokens(request);
     let max_output_tokens = u64::from(request.max_tokens);
     // A cached system prompt is billed as a write unless an entry is alive, and offline nobody knows.
-    let write = |ttl| {
-        if request.system_cache == Some(ttl) {
-            prefix
-        } else {
-            0
-        }
+    let written = |ttl| {
+        let of_ttl = written(request)
+            .into_iter()
+            .filter(|(_, life)| *life == ttl);
+        of_ttl.map(|(tokens, _)| tokens).sum::<u64>()
     };
-    let (short_lived, long_lived) = (write(CacheTtl::FiveMinutes), write(CacheTtl::OneHour));
+    let (short_lived, long_lived) = (written(CacheTtl::FiveMinutes), written(CacheTtl::OneHour));
     let usage = Usage {
         input_tokens: input_tokens - short_lived - long_lived,
         cache_write_5m_tokens: short_lived,
@@ -141,6 +138,17 @@ fn estimate(request: &Request) -> Estimate {
         max_output_tokens,
         cost_usd: Models::embedded().cost_usd(&request.model, &usage),
     }
+}
+
+/// The tokens between each breakpoint of the system prompt and the one before it, with its life.
+fn written(request: &Request) -> Vec<(u64, CacheTtl)> {
+    let mut before = 0;
+    let blocks = request.system.iter().zip(prompts::block_ends(request));
+    let written = blocks.filter_map(|(block, end)| {
+        let life = block.cache?;
+        Some((end - std::mem::replace(&mut before, end), life))
+    });
+    written.collect()
 }
 
 fn as_text(
@@ -208,15 +216,12 @@ fn prepared_as_text(
         "estimate  about {} input tokens (offline, ±30 %), at most {} output: {cost}",
         estimate.input_tokens, estimate.max_output_tokens
     )?;
-    if let Some(advice) = cache_advice(request) {
+    for advice in cache_advice(request) {
         writeln!(out, "cache     {advice}")?;
     }
-    if let Some(system) = &request.system {
-        writeln!(
-            out,
-            "\n--- system\n{}",
-            context.screen.still(system.trim_end())
-        )?;
+    for (index, block) in request.system.iter().enumerate() {
+        let text = context.screen.still(block.text.trim_end());
+        writeln!(out, "\n--- {}\n{text}", heading(request, index))?;
     }
     let prompt = context.screen.still(request.prompt.trim_end());
     writeln!(out, "\n--- prompt\n{prompt}")?;
@@ -230,24 +235,48 @@ fn prepared_as_text(
     }
 }
 
-/// The tokens that can be cached: those up to the end of the system prompt.
-fn cached_tokens(request: &Request) -> u64 {
-    let system = request.system.as_deref();
-    system.map_or(0, |system| prompts::prefix_tokens(system, &request.extra))
+/// `system`, or which of its blocks; the breakpoint at the end of a block is named.
+fn heading(request: &Request, index: usize) -> String {
+    let count = request.system.len();
+    let block = match count {
+        1 => "system".to_owned(),
+        _ => format!("system, block {} of {count}", index + 1),
+    };
+    match request.system[index].cache {
+        Some(ttl) if count > 1 => format!("{block}, cached for {}", ttl.as_str()),
+        Some(_) | None => block,
+    }
 }
 
-/// What the offline facts say about the job's cache setting.
-fn cache_advice(request: &Request) -> Option<String> {
-    let tokens = cached_tokens(request);
-    let model = prompts::model(&Models::embedded(), &request.model, tokens);
-    let minimum = model.min_cacheable_tokens?;
-    request.system_cache.map(|_| {
-        if model.can_cache(tokens) {
-            format!("the system prompt of about {tokens} tokens is cached")
+/// What the offline facts say about each breakpoint of the system prompt.
+fn cache_advice(request: &Request) -> Vec<String> {
+    let model = prompts::model(
+        &Models::embedded(),
+        &request.model,
+        prompts::input_tokens(request),
+    );
+    let Some(minimum) = model.min_cacheable_tokens else {
+        return Vec::new();
+    };
+    let advice = |(index, tokens): (usize, u64)| {
+        request.system[index].cache?;
+        let what = match request.system.len() {
+            1 => "the system prompt".to_owned(),
+            _ => format!("the system prompt up to block {}", index + 1),
+        };
+        Some(if model.can_cache(tokens) {
+            format!("{what} of about {tokens} tokens is cached")
         } else {
-            format!("the system prompt has about {tokens} tokens; this model caches from {minimum} on, so nothing is cached")
-        }
-    })
+            format!(
+                "{what} has about {tokens} tokens; this model caches from {minimum} on, so nothing is cached"
+            )
+        })
+    };
+    prompts::block_ends(request)
+        .into_iter()
+        .enumerate()
+        .filter_map(advice)
+        .collect()
 }
 
 fn pretty(value: &serde_json::Value) -> String {

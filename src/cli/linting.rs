@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::prompts::Prompts;
 use super::screen::Paint;
+use super::shapes::Shapes;
 use super::{Context, json, times};
 use crate::anthropic::Models;
 use crate::config::{self, Config, ConfigErrors, Reading, Report, Style};
@@ -25,9 +26,14 @@ pub fn subjects(config: &Config) -> Vec<Subject> {
         .jobs
         .values()
         .filter(|planned| planned.job.state == JobState::Enabled);
-    let mut prompts = Prompts::new(Models::embedded());
+    let models = Models::embedded();
+    let mut shapes = Shapes::new(&models, &config.upstream.version);
+    let mut prompts = Prompts::new(models.clone());
     let mut subjects: Vec<Subject> = enabled
-        .map(|planned| subject(planned, config.accepted.get(&planned.job.id), &mut prompts))
+        .map(|planned| Subject {
+            shape: Some(shapes.of(&planned.job)),
+            ..subject(planned, config.accepted.get(&planned.job.id), &mut prompts)
+        })
         .collect();
     subjects.extend(plan.groups.iter().filter_map(|(group, planned)| {
         let name = JobId::new(format!("{PICKUP}:{group}"));

@@ -38,6 +38,7 @@ mod rulebook;
 mod run;
 mod screen;
 mod seal;
+mod shapes;
 mod signals;
 mod spread;
 mod status;

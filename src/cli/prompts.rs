@@ -8,7 +8,7 @@ use minijinja::Environment;
 
 use crate::anthropic::{Models, estimate_tokens};
 use crate::config;
-use crate::job::{Input, InputSource, Job, JobId, Template, TextSource};
+use crate::job::{Input, InputSource, Job, JobId, Request, Template, TextSource};
 use crate::lint::{Identity, InputPrice, Known, Model, Prefix, Prompt};
 
 /// Fields of a body that stand before the system prompt, or change what is cached of it.
@@ -22,17 +22,27 @@ const fn tokens_of_bytes(bytes: u64) -> u64 {
     bytes.saturating_mul(2).div_ceil(7)
 }
 
-/// The tokens that can be cached: those of the fields before the system prompt, and its own.
+/// The tokens up to the end of each block of the system prompt, those of the fields before it included.
 #[must_use]
-pub fn prefix_tokens(system: &str, extra: &[(String, String)]) -> u64 {
-    let fields = prefix_fields(extra).map(|(_, value)| estimate_tokens(value));
-    fields.sum::<u64>() + estimate_tokens(system)
+pub fn block_ends(request: &Request) -> Vec<u64> {
+    let blocks = request.system.iter();
+    let ends = blocks.scan(field_tokens(&request.extra), |end, block| {
+        *end += estimate_tokens(&block.text);
+        Some(*end)
+    });
+    ends.collect()
 }
 
-/// The tokens of a whole request, without those of its inputs if its prompt is a template.
+/// The tokens of a whole request.
 #[must_use]
-pub fn input_tokens(system: Option<&str>, prompt: &str, extra: &[(String, String)]) -> u64 {
-    prefix_tokens(system.unwrap_or_default(), extra) + estimate_tokens(prompt)
+pub fn input_tokens(request: &Request) -> u64 {
+    let system = block_ends(request).last().copied();
+    system.unwrap_or_else(|| field_tokens(&request.extra)) + estimate_tokens(&request.prompt)
+}
+
+fn field_tokens(extra: &[(String, String)]) -> u64 {
+    let fields = prefix_fields(extra).map(|(_, value)| estimate_tokens(value));
+    fields.sum()
 }
 
 fn prefix_fields(extra: &[(String, String)]) -> impl Iterator<Item = &(String, String)> {
@@ -104,15 +114,11 @@ impl Prompts {
     pub fn of(&mut self, job: &Job) -> Option<Prompt> {
         let template = &job.template;
         let prompt = self.text(&template.prompt)?;
-        let system = match &template.system {
-            Some(source) => Some(self.text(source)?),
-            None => None,
-        };
+        let system = template.system.iter().map(|block| self.text(&block.text));
+        let system: Vec<Arc<Text>> = system.collect::<Option<_>>()?;
         let (mut tokens, mut more_tokens) = (prompt.tokens, 0_u64);
-        let fields: u64 = prefix_fields(&template.extra)
-            .map(|(_, value)| estimate_tokens(value))
-            .sum();
-        tokens += fields + system.as_ref().map_or(0, |system| system.tokens);
+        tokens += field_tokens(&template.extra);
+        tokens += system.iter().map(|text| text.tokens).sum::<u64>();
         for input in &job.inputs {
             match size(input) {
                 Size::Bytes(bytes) => tokens += tokens_of_bytes(bytes),
@@ -123,7 +129,7 @@ impl Prompts {
             model: self.model(&template.model, tokens),
             tokens,
             more_tokens,
-            prefix: system.map(|system| self.prefix(job, &system, fields)),
+            prefixes: self.prefixes(job, &system),
         })
     }
 
@@ -153,26 +159,33 @@ impl Prompts {
         text
     }
 
-    fn prefix(&mut self, job: &Job, system: &Text, fields: u64) -> Prefix {
-        let named = |input: &&Input| system.variables.contains(&input.name);
-        // An input in the system prompt counts by the most that it may be: whether too little can be cached is then
-        // sure.
-        let inputs = job
-            .inputs
-            .iter()
-            .filter(named)
-            .map(|input| match size(input) {
-                Size::Bytes(bytes) | Size::AtMost(bytes) => tokens_of_bytes(bytes),
-            });
-        Prefix {
-            tokens: fields + system.tokens + inputs.sum::<u64>(),
-            identity: self.identity(&job.id, &job.template, system),
-            cache: job.template.system_cache,
+    /// The system prompt up to each of its breakpoints, or the whole of it if it has none.
+    fn prefixes(&mut self, job: &Job, texts: &[Arc<Text>]) -> Vec<Prefix> {
+        let blocks = &job.template.system;
+        let is_single = blocks.len() == 1;
+        let has_breakpoint = blocks.iter().any(|block| block.cache.is_some());
+        let (mut prefixes, mut before) = (Vec::<Prefix>::new(), 0);
+        let mut tokens = field_tokens(&job.template.extra);
+        for (index, (block, text)) in blocks.iter().zip(texts).enumerate() {
+            tokens += text.tokens + input_tokens_in(job, text);
+            let is_last = index + 1 == blocks.len();
+            if block.cache.is_some() || (is_last && !has_breakpoint) {
+                prefixes.push(Prefix {
+                    identity: self.identity(&job.id, &job.template, &texts[..=index]),
+                    tokens,
+                    own_tokens: tokens - before,
+                    cache: block.cache,
+                    block: (!is_single).then_some(index + 1),
+                });
+                before = tokens;
+            }
         }
+        prefixes
     }
 
-    fn identity(&mut self, job: &JobId, template: &Template, system: &Text) -> Identity {
-        let names = |name: &str| system.variables.iter().any(|variable| variable == name);
+    fn identity(&mut self, job: &JobId, template: &Template, system: &[Arc<Text>]) -> Identity {
+        let variables = || system.iter().flat_map(|text| &text.variables);
+        let names = |name: &str| variables().any(|variable| variable == name);
         if names(FLEETING) {
             return Identity::Fleeting;
         }
@@ -183,9 +196,12 @@ impl Prompts {
         if names("job") {
             parts.extend(["job=", job.as_str(), "\n"]);
         }
-        parts.extend(["system=", system.source.as_str()]);
+        for text in system {
+            let source = text.source.as_str();
+            parts.extend(["system ", &source.len().to_string(), "=", source]);
+        }
         let text = self.shared(parts);
-        if system.variables.iter().all(|variable| variable == "job") {
+        if variables().all(|variable| variable == "job") {
             Identity::Steady(text)
         } else {
             Identity::Loose(text)
@@ -197,6 +213,17 @@ impl Prompts {
         let text: Arc<str> = text.into();
         Arc::clone(self.identities.entry(Arc::clone(&text)).or_insert(text))
     }
+}
+
+/// The tokens of the inputs that a block of the system prompt names. They count by the most that they may be: whether
+/// too little can be cached is then sure.
+fn input_tokens_in(job: &Job, text: &Text) -> u64 {
+    let named = |input: &&Input| text.variables.contains(&input.name);
+    let inputs = job.inputs.iter().filter(named);
+    let tokens = inputs.map(|input| match size(input) {
+        Size::Bytes(bytes) | Size::AtMost(bytes) => tokens_of_bytes(bytes),
+    });
+    tokens.sum()
 }
 
 impl Text {

@@ -1,27 +1,33 @@
 //! One job: from its fields to a checked job with its policies.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::engine::PlannedJob;
 use crate::job::{
-    GroupId, Input, Job, JobId, JobState, KeyId, OnEmptyInput, Schedule, Template, TextSource,
+    Check, GroupId, Input, Job, JobId, JobState, KeyId, OnEmptyInput, Schedule, Template,
+    TextSource,
 };
 use crate::lint::Rule;
 use crate::schedule::{CronExpr, DeferPolicy, Timetable, Zone};
 
+use super::answer_schema::DecodedSchema;
 use super::context::Context;
 use super::decode_defaults::{
     DefaultKey, DefaultZone, known_key, max_tokens, missed, model, on_empty_input, timeout,
 };
-use super::decode_output::{check, output, request};
+use super::decode_output::{check, output};
 use super::decode_policies::{defer, tighter_retry};
+use super::decode_request::asked;
 use super::decode_rules::{Accepted, accept};
 use super::decode_settings::Settings;
 use super::decode_text::{Surroundings, input_names, inputs, prompt, system};
 use super::fields::{Field, Fields};
 use super::source::Place;
 use super::{templates, typed, value};
+
+/// The fields of a job of which the API may refuse what they say together.
+const ASKING: [&str; 5] = ["max_tokens", "model", "system", "thinking", "tools"];
 
 /// A job whose schedule could be read, and where the linter's findings about it belong.
 #[derive(Debug)]
@@ -36,6 +42,10 @@ pub struct DecodedJob {
     pub accepted: BTreeMap<Rule, Accepted>,
     /// Where its output file is named.
     pub output: Option<Place>,
+    /// The file in which its answer's schema stands.
+    pub schema_file: Option<PathBuf>,
+    /// Where the fields stand that say what is asked of the API.
+    pub asking: BTreeMap<String, Place>,
 }
 
 /// Reads a job's fields but for its `id`. `None` if its schedule, zone or key could not be read: then there is nothing
@@ -54,13 +64,16 @@ pub fn job(
     let retry = fields.read(cx, "retry", |cx, f| tighter_retry(cx, f, &settings.retry));
     let defer = fields.read(cx, "defer", |cx, f| job_defer(cx, f, &settings.defer));
     let missed = fields.read(cx, "missed", missed).unwrap_or(defaults.missed);
-    let (inputs, on_empty_input, template) = content(cx, &mut fields, settings, folder);
+    let content = content(cx, &mut fields, settings, folder);
     let (output, output_place) = fields.read(cx, "output", output).unzip();
     let enabled = fields.read(cx, "enabled", typed::boolean).unwrap_or(true);
     let description = fields.read(cx, "description", typed::text);
-    let check = fields
-        .read(cx, "check", |cx, f| Some(check(cx, f)))
-        .unwrap_or_default();
+    let check = fields.read(cx, "check", |cx, f| Some(check(cx, f)));
+    let (schema, schema_file) = content.schema.map(|it| (it.schema, it.file)).unzip();
+    let check = Check {
+        schema,
+        ..check.unwrap_or_default()
+    };
     let timeout = fields
         .read(cx, "timeout", timeout)
         .unwrap_or(defaults.timeout);
@@ -87,9 +100,9 @@ pub fn job(
         key,
         group,
         schedule,
-        template,
-        inputs,
-        on_empty_input,
+        template: content.template,
+        inputs: content.inputs,
+        on_empty_input: content.on_empty_input,
         output,
         check,
         timeout,
@@ -108,6 +121,8 @@ pub fn job(
         crons,
         accepted,
         output: output_place.flatten(),
+        schema_file: schema_file.flatten(),
+        asking: content.asking,
     })
 }
 
@@ -174,13 +189,25 @@ fn job_defer(cx: &mut Context<'_>, field: Field<'_>, outer: &DeferPolicy) -> Opt
 }
 
 /// What the job sends. A part with mistakes is left out: the configuration is not used then.
+struct Content {
+    inputs: Vec<Input>,
+    on_empty_input: OnEmptyInput,
+    template: Template,
+    schema: Option<DecodedSchema>,
+    asking: BTreeMap<String, Place>,
+}
+
 fn content(
     cx: &mut Context<'_>,
     fields: &mut Fields<'_>,
     settings: &Settings,
     folder: &Path,
-) -> (Vec<Input>, OnEmptyInput, Template) {
+) -> Content {
     let defaults = &settings.defaults;
+    let own = ASKING.iter().filter(|name| fields.has(name));
+    let own: Vec<(String, Place)> = own
+        .map(|name| ((*name).to_owned(), fields.place_of(name)))
+        .collect();
     let inputs_field = fields.take("inputs");
     let names = inputs_field
         .map(|field| input_names(field.node))
@@ -196,9 +223,7 @@ fn content(
         folder,
         variables: &variables,
     };
-    let (system, system_cache) = fields
-        .read(cx, "system", |cx, f| system(cx, f, around))
-        .unzip();
+    let system = fields.read(cx, "system", |cx, f| system(cx, f, around));
     if !fields.has("prompt") {
         cx.missing(
             fields.owner(),
@@ -210,22 +235,24 @@ fn content(
     let max_tokens = fields
         .read(cx, "max_tokens", max_tokens)
         .unwrap_or(defaults.max_tokens);
-    let request = fields
-        .take("request")
-        .map(|field| request(cx, field, max_tokens));
-    let (delivery, extra) = request.unwrap_or_else(|| (crate::job::Delivery::Stream, Vec::new()));
+    let asked = asked(cx, fields, folder, max_tokens);
     let template = Template {
         model: fields
             .read(cx, "model", model)
             .unwrap_or_else(|| defaults.model.clone()),
         max_tokens,
-        system,
-        system_cache: system_cache.flatten(),
+        system: system.unwrap_or_default(),
         prompt: prompt.unwrap_or_else(|| TextSource::Inline(String::new())),
-        delivery,
-        extra,
+        delivery: asked.delivery,
+        extra: asked.extra,
     };
-    (inputs, on_empty_input, template)
+    Content {
+        inputs,
+        on_empty_input,
+        template,
+        schema: asked.schema,
+        asking: own.into_iter().chain(asked.places).collect(),
+    }
 }
 
 fn notify(cx: &mut Context<'_>, field: Field<'_>, settings: &Settings) -> Option<String> {

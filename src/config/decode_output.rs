@@ -1,18 +1,13 @@
-//! `output`, `check` and `request`: where an answer goes, what it must satisfy, and other body fields.
+//! `output` and `check`: where an answer goes, and what it must satisfy.
 
-use crate::job::{Check, Delivery, Output, Previous};
+use crate::job::{Check, Output, Previous};
 
 use super::context::Context;
 use super::decode_text::inline;
-use super::fields::{Field, Fields, open_entries};
-use super::node::{Node, Value};
+use super::fields::{Field, Fields};
 use super::source::Place;
 use super::templates::BUILT_IN;
 use super::typed;
-
-/// From this many tokens on, an answer that is not streamed may outlast the ten minutes that networks keep a silent
-/// connection: 600 s at the 3600 s for 128,000 tokens that the official clients reckon with.
-const MAX_WHOLE_TOKENS: u32 = 21_333;
 
 /// Reads `output`, and the place of its file.
 pub fn output(cx: &mut Context<'_>, field: Field<'_>) -> Option<(Output, Option<Place>)> {
@@ -119,91 +114,8 @@ pub fn check(cx: &mut Context<'_>, field: Field<'_>) -> Check {
     Check {
         min_chars: min_chars.and_then(|chars| usize::try_from(chars).ok()),
         contains,
+        schema: None,
     }
-}
-
-/// Reads `request`: how the answer travels, and other body fields as JSON.
-pub fn request(
-    cx: &mut Context<'_>,
-    field: Field<'_>,
-    max_tokens: u32,
-) -> (Delivery, Vec<(String, String)>) {
-    let entries = open_entries(
-        cx,
-        field,
-        "a map of body fields such as `{ thinking: { type: adaptive } }`",
-    );
-    let mut delivery = Delivery::Stream;
-    let mut extra = Vec::new();
-    for field in entries.unwrap_or_default().iter().filter_map(Field::of) {
-        match field.name {
-            "stream" => delivery = self::delivery(cx, field, max_tokens),
-            "model" | "max_tokens" | "system" => {
-                cx.bad_field(
-                    field.key.clone(),
-                    format!("`{}` has its own field in the job", field.name),
-                    Some(format!("move it out of `request`: `{}: …`", field.name)),
-                );
-            }
-            "messages" => cx.bad_field(
-                field.key.clone(),
-                "the messages are made from `prompt`".to_owned(),
-                Some("move the text to `prompt`".to_owned()),
-            ),
-            name => extra.extend(
-                json(cx, field, field.node).map(|value| (name.to_owned(), value.to_string())),
-            ),
-        }
-    }
-    (delivery, extra)
-}
-
-fn delivery(cx: &mut Context<'_>, field: Field<'_>, max_tokens: u32) -> Delivery {
-    let stream = typed::boolean(cx, field).unwrap_or(true);
-    if stream {
-        return Delivery::Stream;
-    }
-    if max_tokens > MAX_WHOLE_TOKENS {
-        let reason = format!(
-            "an answer of up to {max_tokens} tokens must be streamed: networks drop a silent connection after ten minutes"
-        );
-        cx.refuse(
-            field,
-            &reason,
-            format!("remove it, or set `max_tokens` to {MAX_WHOLE_TOKENS} at most"),
-        );
-    }
-    Delivery::Whole
-}
-
-/// A value as JSON.
-fn json(cx: &mut Context<'_>, field: Field<'_>, node: &Node) -> Option<serde_json::Value> {
-    Some(match &node.value {
-        Value::Null => serde_json::Value::Null,
-        Value::Bool(value) => (*value).into(),
-        Value::Int(number) => {
-            let Ok(number) = i64::try_from(*number) else {
-                cx.expected(Field { node, ..field }, "a number that fits 64 bits");
-                return None;
-            };
-            number.into()
-        }
-        Value::Float(number) => serde_json::Number::from_f64(*number)?.into(),
-        Value::Text(text) => text.clone().into(),
-        Value::List(items) => items
-            .iter()
-            .map(|item| json(cx, field, item))
-            .collect::<Option<Vec<_>>>()?
-            .into(),
-        Value::Map(_) => {
-            let entries = open_entries(cx, Field { node, ..field }, "a map")?
-                .iter()
-                .filter_map(Field::of);
-            let pairs =
-                entries.map(|inner| Some((inner.name.to_owned(), json(cx, inner, inner.node)?)));
-            serde_json::Value::Object(pairs.collect::<Option<_>>()?)
-        }
-    })
 }
 
 #[cfg(test)]

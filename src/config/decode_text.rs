@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::job::{CacheTtl, Input, InputSource, Presence, TextSource};
+use crate::job::{CacheTtl, Input, InputSource, Presence, SystemBlock, TextSource};
 use crate::lint::Rule;
 
 use super::context::{Context, regular, shown_path};
@@ -34,18 +34,36 @@ pub fn prompt(
     source
 }
 
-/// Reads `system`: a text, and how long it is cached.
+/// Reads `system`: a block, or a list of blocks.
 pub fn system(
     cx: &mut Context<'_>,
     field: Field<'_>,
     around: Surroundings<'_>,
-) -> Option<(TextSource, Option<CacheTtl>)> {
+) -> Option<Vec<SystemBlock<TextSource>>> {
+    if matches!(&field.node.value, Value::List(items) if items.is_empty()) {
+        cx.expected(field, "a block such as `{ file: PATH }`, or a list of them");
+        return None;
+    }
+    let blocks = typed::one_or_many(field).into_iter();
+    let blocks: Vec<_> = blocks
+        .map(|block| system_block(cx, block, around))
+        .collect();
+    blocks.into_iter().collect()
+}
+
+/// A text, and how long everything up to its end is cached.
+fn system_block(
+    cx: &mut Context<'_>,
+    field: Field<'_>,
+    around: Surroundings<'_>,
+) -> Option<SystemBlock<TextSource>> {
     let mut fields = Fields::open(cx, field, "`{ file: PATH }` or `{ text: … }`")?;
     let source = text_source(cx, &mut fields, field, around);
     let ttls = [("5m", CacheTtl::FiveMinutes), ("1h", CacheTtl::OneHour)];
     let cache = fields.read(cx, "cache", |cx, f| typed::word(cx, f, &ttls));
     fields.close(cx);
-    Some((source?, cache))
+    let text = source?;
+    Some(SystemBlock { text, cache })
 }
 
 fn text_source(

@@ -6,6 +6,7 @@
 //! sees it. Nothing here decides when a job fires: findings of the linter come
 //! from [`crate::lint`], and [`Sources`] says where they belong.
 
+mod answer_schema;
 mod bare;
 mod bounded;
 mod checked;
@@ -17,6 +18,7 @@ mod decode_keys;
 mod decode_notify;
 mod decode_output;
 mod decode_policies;
+mod decode_request;
 mod decode_rules;
 mod decode_settings;
 mod decode_text;
@@ -25,6 +27,7 @@ mod embedded;
 mod explain;
 mod fields;
 mod files;
+mod json_schema;
 mod key_file;
 mod meant;
 mod mistakes;

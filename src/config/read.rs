@@ -205,6 +205,7 @@ fn assemble(
             start: decoded.place,
             crons: decoded.crons,
             accepts,
+            asking: decoded.asking,
         };
         sources.add_job(id.clone(), places);
         planned.push((id, decoded.planned));

@@ -234,14 +234,15 @@ impl<'s> Jobs<'s> {
 /// The files that a job's prompts stand in.
 fn prompt_files(decoded: &DecodedJob) -> impl Iterator<Item = PathBuf> {
     let template = &decoded.planned.job.template;
-    template
-        .system
-        .iter()
+    let system = template.system.iter().map(|block| &block.text);
+    let schema = decoded.schema_file.as_deref().map(plain);
+    system
         .chain([&template.prompt])
         .filter_map(|source| match source {
             TextSource::File(path) => Some(plain(path)),
             TextSource::Inline(_) => None,
         })
+        .chain(schema)
 }
 
 fn file_id(cx: &mut Context<'_>, document: &Document, start: &Place) -> Option<(JobId, Place)> {

@@ -119,7 +119,11 @@ impl Report {
         let accept = finding
             .accepts
             .and_then(|rule| sources.accept_place(&finding.job, rule));
-        let own = accept.or_else(|| {
+        let field = finding
+            .field
+            .as_deref()
+            .and_then(|field| sources.asking_place(&finding.job, field));
+        let own = accept.or(field).or_else(|| {
             let cron = finding.cron?;
             let pickup = || sources.pickup_place(&finding.group, cron);
             sources.cron_place(&finding.job, cron).or_else(pickup)

@@ -24,6 +24,8 @@ pub(super) struct JobPlaces {
     pub crons: Vec<Place>,
     /// Where the rules that it accepts are named.
     pub accepts: BTreeMap<Rule, Place>,
+    /// Where the fields stand that say what is asked of the API.
+    pub asking: BTreeMap<String, Place>,
 }
 
 impl Sources {
@@ -59,6 +61,12 @@ impl Sources {
     #[must_use]
     pub fn accept_place(&self, job: &JobId, rule: Rule) -> Option<Place> {
         self.jobs.get(job)?.accepts.get(&rule).cloned()
+    }
+
+    /// Where a field stands that says what a job asks of the API; it may stand in `request`.
+    #[must_use]
+    pub fn asking_place(&self, job: &JobId, field: &str) -> Option<Place> {
+        self.jobs.get(job)?.asking.get(field).cloned()
     }
 
     /// Where a job's cron expression stands, counted from 0 in the order of the file.

@@ -61,9 +61,16 @@ pub(super) fn shortfall(reason: IncompleteReason, check: &Check, answer: &Answer
                 .contains
                 .iter()
                 .find(|wanted| !answer.text.contains(*wanted));
-            match (lacking, check.min_chars) {
-                (Some(wanted), _) => format!("`check`: the answer does not contain `{wanted}`"),
-                (None, least) => format!(
+            let misfit = check
+                .schema
+                .as_ref()
+                .and_then(|schema| schema.misfit(&answer.text));
+            match (misfit, lacking, check.min_chars) {
+                (Some(misfit), ..) => format!("`answer_schema`: {misfit}"),
+                (None, Some(wanted), _) => {
+                    format!("`check`: the answer does not contain `{wanted}`")
+                }
+                (None, None, least) => format!(
                     "`check`: the answer has {} characters, and `min_chars` is {}",
                     answer.text.chars().count(),
                     least.unwrap_or_default()
@@ -78,9 +85,13 @@ fn judge_text(check: &Check, text: &str) -> Option<IncompleteReason> {
         .min_chars
         .is_some_and(|least| text.chars().count() < least);
     let lacks = check.contains.iter().any(|wanted| !text.contains(wanted));
+    let misfits = || {
+        let schema = check.schema.as_ref();
+        schema.is_some_and(|schema| schema.misfit(text).is_some())
+    };
     if text.trim().is_empty() {
         Some(IncompleteReason::Empty)
-    } else if is_short || lacks {
+    } else if is_short || lacks || misfits() {
         Some(IncompleteReason::FailedCheck)
     } else {
         None

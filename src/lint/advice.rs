@@ -92,6 +92,7 @@ pub(super) fn about(rule: Rule, subject: &Subject, message: String) -> Finding {
         job: subject.job.clone(),
         group: subject.group.clone(),
         cron: None,
+        field: None,
         at: None,
         other: None,
         also: Vec::new(),

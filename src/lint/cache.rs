@@ -1,6 +1,7 @@
 //! Advice about the API's prompt cache, from what is known offline.
 //!
-//! An entry holds a system prompt for one model. It lives for five minutes or
+//! An entry holds a system prompt, or the part of it up to a breakpoint, for
+//! one model. It lives for five minutes or
 //! one hour from the start of the call that wrote it, and each call that reads
 //! it renews it. Only a call that asks for caching writes or reads. Calls that
 //! start together all write; one that starts exactly when an entry's life ends
@@ -15,7 +16,8 @@ mod words;
 
 use super::calendar::Calendar;
 use super::{Finding, Rule, Rules, Subject, compile};
-use set::Set;
+use cold::Sendings;
+use set::{Part, Set};
 
 /// Everything to say about the cache.
 ///
@@ -32,18 +34,15 @@ pub(super) fn findings(subjects: &[Subject], rules: &Rules, calendar: Calendar) 
         return Vec::new();
     }
     let sets = set::sets(subjects);
-    let stand_ins = set::stand_ins(subjects, &sets);
+    let stand_ins = set::stand_ins(&sets);
     let board = compile::board(&stand_ins, rules, calendar);
-    let origins: Vec<&Subject> = sets
-        .iter()
-        .flatten()
-        .map(|index| &subjects[*index])
-        .collect();
+    let origins: Vec<Part<'_>> = sets.into_iter().flatten().collect();
+    let mut sendings = Sendings::default();
     let mut findings = Vec::new();
     for group in &board.groups {
         let set = Set::new(&board, group, &origins);
         if cold {
-            findings.extend(cold::findings(&set));
+            findings.extend(sendings.look(&set));
         }
         if never_read {
             findings.extend(never_read::findings(&set));

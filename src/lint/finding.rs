@@ -77,6 +77,8 @@ rules! {
     LiteralSecret = "literal-secret", Error;
     /// Two jobs write to one file.
     OutputCollision = "output-collision", Error;
+    /// What a job asks for cannot stand together, or its model does not take it.
+    BadRequest = "bad-request", Error;
     /// A clock change moves a firing.
     ClockChange = "clock-change", Warning;
     /// The worst case of a run reaches the group's next slot or a peak window.
@@ -132,6 +134,7 @@ impl Rule {
             | Self::NeverFires
             | Self::MissingFile
             | Self::OutputCollision
+            | Self::BadRequest
             | Self::ClockChange
             | Self::Overrun
             | Self::ComfortableGap
@@ -176,6 +179,8 @@ pub struct Finding {
     pub group: GroupId,
     /// Which of the job's cron expressions, counted from 0; `None` if it is about the whole job.
     pub cron: Option<usize>,
+    /// Which of the fields by which the job asks something of the API; `None` if it is about something else.
+    pub field: Option<String>,
     /// The first violating instant.
     pub at: Option<DateTime<Utc>>,
     /// The other job of a pair.

@@ -5,6 +5,7 @@
 
 mod accept;
 mod advice;
+mod bad_request;
 mod board;
 mod breaker;
 mod cache;
@@ -32,6 +33,7 @@ mod rewrite;
 mod ring;
 mod rules;
 mod seams;
+mod shape;
 mod shorten;
 mod spacing;
 mod spread;
@@ -44,6 +46,7 @@ pub use change::Change;
 pub use finding::{Finding, Other, Rule, Severity, Suggestion};
 pub use mend::{Fixed, Mended, Reason, Stuck, changed, mend, mend_around};
 pub use rules::{BreakerNeed, Level, Levels, Rules};
+pub use shape::{Breakpoint, Limits, Refusal, Sampling, Shape, Thinking, ToolChoice};
 pub use spread::{Extent, GroupSpread, Obstacle, Spread, SpreadOutcome, spread};
 pub use subject::{Effort, Identity, InputPrice, Known, Model, Prefix, Prompt, Subject};
 
@@ -120,6 +123,7 @@ pub fn check(subjects: &[Subject], rules: &Rules, from: DateTime<Utc>) -> Verdic
         }
     }
     let mut advised = advice::findings(subjects, rules, from);
+    advised.extend(bad_request::findings(subjects, rules));
     advised.extend(cache::findings(subjects, rules, calendar));
     for finding in findings.iter_mut().chain(&mut advised) {
         acceptance.accept(finding);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::NaiveDate;
 
-use super::Rule;
+use super::{Rule, Shape};
 use crate::job::{CacheTtl, GroupId, JobId};
 use crate::schedule::Timetable;
 
@@ -23,6 +23,8 @@ pub struct Subject {
     pub effort: Effort,
     /// What it sends; `None` if that is not known, as of pickup slots.
     pub prompt: Option<Prompt>,
+    /// What it asks of the API; `None` of pickup slots.
+    pub shape: Option<Shape>,
     /// The rules that the job accepts, each with its reason.
     pub accepted: BTreeMap<Rule, String>,
 }
@@ -37,6 +39,7 @@ impl Subject {
             timetable,
             effort: Effort::NONE,
             prompt: None,
+            shape: None,
             accepted: BTreeMap::new(),
         }
     }
@@ -101,8 +104,9 @@ pub struct Prompt {
     pub tokens: u64,
     /// Estimated tokens that inputs of unknown size may add, by their `max_bytes`.
     pub more_tokens: u64,
-    /// The part that can be cached: the system prompt.
-    pub prefix: Option<Prefix>,
+    /// The parts that can be cached, each longer than the one before: the system prompt up to each of its cache
+    /// breakpoints, or the whole of it if it has none.
+    pub prefixes: Vec<Prefix>,
 }
 
 /// The part of a prompt that another call can find in the cache.
@@ -110,10 +114,14 @@ pub struct Prompt {
 pub struct Prefix {
     /// Which other prefixes are the same.
     pub identity: Identity,
-    /// Estimated tokens.
+    /// Estimated tokens, from the start of the request.
     pub tokens: u64,
+    /// Those of them that no shorter prefix of the prompt holds.
+    pub own_tokens: u64,
     /// How long it is cached; `None` if it is not.
     pub cache: Option<CacheTtl>,
+    /// With which block of the system prompt it ends, counted from 1; `None` if that is a single block.
+    pub block: Option<usize>,
 }
 
 /// Which prefixes are the same, text by text.

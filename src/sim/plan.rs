@@ -155,8 +155,7 @@ impl SimPlan {
             template: Template {
                 model: "claude-sim".to_owned(),
                 max_tokens: 4000,
-                system: None,
-                system_cache: None,
+                system: Vec::new(),
                 prompt: TextSource::Inline(format!("Do the work of {id}.")),
                 delivery: Delivery::Stream,
                 extra: Vec::new(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::VirtualClock;
 use crate::engine::ports::{Clock, Pending, Prepared, Workspace};
-use crate::job::{Job, JobId, Request, TextSource};
+use crate::job::{Job, JobId, Request, SystemBlock, TextSource};
 use crate::outcome::FailReason;
 use crate::slot::Slot;
 
@@ -137,13 +137,16 @@ fn request(job: &Job, slot: &Slot) -> Request {
         TextSource::Inline(text) => text.clone(),
         TextSource::File(path) => format!("(the text of {})", path.display()),
     };
+    let block = |block: &SystemBlock<TextSource>| SystemBlock {
+        text: text(&block.text),
+        cache: block.cache,
+    };
     let fire_at = slot.fire_at.format("%Y-%m-%dT%H:%MZ");
     Request {
         key: job.key.clone(),
         model: template.model.clone(),
         max_tokens: template.max_tokens,
-        system: template.system.as_ref().map(text),
-        system_cache: template.system_cache,
+        system: template.system.iter().map(block).collect(),
         prompt: format!("{} {fire_at}\n{}", slot.job, text(&template.prompt)),
         delivery: template.delivery,
         extra: template.extra.clone(),

@@ -99,6 +99,23 @@ impl Ask {
         None
     }
 
+    /// The tokens that are written to the cache for five minutes and for an hour.
+    ///
+    /// Each answer finds a cold cache: what stands before a breakpoint of the system prompt is written, never read.
+    fn written(&self) -> (u64, u64) {
+        let blocks = self.body["system"].as_array().map(Vec::as_slice);
+        let (mut pending, mut five, mut hour) = (0, 0, 0);
+        for block in blocks.unwrap_or_default() {
+            pending += estimate_tokens(block["text"].as_str().unwrap_or_default());
+            match block["cache_control"]["ttl"].as_str() {
+                Some("1h") => hour += std::mem::take(&mut pending),
+                Some(_) => five += std::mem::take(&mut pending),
+                None => {}
+            }
+        }
+        (five, hour)
+    }
+
     /// The answer to it.
     pub fn spoken(&self, scripted: &Scripted, request_id: &str) -> Spoken {
         let text = scripted
@@ -109,15 +126,9 @@ impl Ask {
             estimate_tokens(&self.prompt()),
             estimate_tokens(&self.system()),
         );
-        // Each answer finds a cold cache: a cached system prompt is written, never read.
-        let ttl = self.body["system"][0]["cache_control"]["ttl"].as_str();
-        let (five, hour) = match ttl {
-            Some("1h") => (0, system),
-            Some(_) => (system, 0),
-            None => (0, 0),
-        };
+        let (five, hour) = self.written();
         let usage = json!({
-            "input_tokens": prompt + system - five - hour,
+            "input_tokens": (prompt + system).saturating_sub(five + hour),
             "cache_creation_input_tokens": five + hour,
             "cache_read_input_tokens": 0,
             "cache_creation": { "ephemeral_5m_input_tokens": five, "ephemeral_1h_input_tokens": hour },

@@ -13,7 +13,7 @@ use super::reader::Reader;
 use super::reserved::Reserved;
 use super::template::{Variables, render};
 use crate::engine::ports::{Clock, Pending, Prepared, Workspace};
-use crate::job::{Job, OnEmptyInput, Output, Previous, Request, TextSource};
+use crate::job::{Job, OnEmptyInput, Output, Previous, Request, SystemBlock, TextSource};
 use crate::outcome::FailReason;
 use crate::schedule::Zones;
 use crate::slot::Slot;
@@ -115,22 +115,14 @@ impl Files {
             }
         }
         let variables = self.variables(job, slot)?.with_inputs(inputs);
-        let system = match &job.template.system {
-            Some(source) => Some(fill_text("system", source, &variables, &self.reader).await?),
-            None => None,
-        };
+        let system = fill_system(&job.template.system, &variables, &self.reader).await?;
         let prompt = fill_text("prompt", &job.template.prompt, &variables, &self.reader).await?;
         if is_blank(&prompt) {
             return Err(WorkspaceError::EmptyPrompt {
                 place: name_of("prompt", &job.template.prompt),
             });
         }
-        // The API refuses a blank text block, and a blank system prompt says nothing.
-        Ok(Prepared::Ready(Box::new(request(
-            job,
-            system.filter(|text| !is_blank(text)),
-            prompt,
-        ))))
+        Ok(Prepared::Ready(Box::new(request(job, system, prompt))))
     }
 
     fn variables(&self, job: &Job, slot: &Slot) -> Result<Variables, WorkspaceError> {
@@ -231,19 +223,37 @@ impl Workspace for Files {
     }
 }
 
-fn request(job: &Job, system: Option<String>, prompt: String) -> Request {
+fn request(job: &Job, system: Vec<SystemBlock<String>>, prompt: String) -> Request {
     let template = &job.template;
     Request {
         key: job.key.clone(),
         model: template.model.clone(),
         max_tokens: template.max_tokens,
-        system_cache: template.system_cache.filter(|_| system.is_some()),
         system,
         prompt,
         delivery: template.delivery,
         extra: template.extra.clone(),
         timeout: job.timeout,
     }
+}
+
+/// The blocks that say something: the API refuses a blank one.
+async fn fill_system(
+    blocks: &[SystemBlock<TextSource>],
+    variables: &Variables,
+    reader: &Reader,
+) -> Result<Vec<SystemBlock<String>>, WorkspaceError> {
+    let mut filled = Vec::with_capacity(blocks.len());
+    for block in blocks {
+        let text = fill_text("system", &block.text, variables, reader).await?;
+        if !is_blank(&text) {
+            filled.push(SystemBlock {
+                text,
+                cache: block.cache,
+            });
+        }
+    }
+    Ok(filled)
 }
 
 /// A text of the job, read anew, with its variables filled in.

@@ -99,11 +99,13 @@ fn prompt(text: &str, cache: Option<CacheTtl>) -> Prompt {
         model: Arc::new(model),
         tokens: 20_000,
         more_tokens: 0,
-        prefix: Some(Prefix {
+        prefixes: vec![Prefix {
             identity: Identity::Steady(text.into()),
             tokens: 15_000,
+            own_tokens: 15_000,
             cache,
-        }),
+            block: None,
+        }],
     }
 }
 
@@ -113,14 +115,14 @@ fn rules(zones: &Zones) -> Rules {
 }
 
 fn cache_of(subject: &Subject) -> Option<CacheTtl> {
-    subject.prompt.as_ref()?.prefix.as_ref()?.cache
+    subject.prompt.as_ref()?.prefixes.first()?.cache
 }
 
 /// Who shares entries.
 fn share(one: &Subject, two: &Subject) -> bool {
     let identity = |subject: &Subject| {
-        let prefix = subject.prompt.as_ref().unwrap().prefix.as_ref();
-        prefix.unwrap().identity.clone()
+        let prompt = subject.prompt.as_ref().unwrap();
+        prompt.prefixes[0].identity.clone()
     };
     one.group == two.group && identity(one) == identity(two)
 }

@@ -23,7 +23,7 @@ use std::time::Duration;
 use offpeak::answer::{Reply, SendFailure};
 use offpeak::anthropic::{Client, ClientSettings};
 use offpeak::engine::ports::Upstream;
-use offpeak::job::{Delivery, KeyId, Request};
+use offpeak::job::{Delivery, KeyId, Request, SystemBlock};
 use offpeak::standin::{Fault, Rule, Script, Standin};
 use secrecy::SecretString;
 
@@ -50,8 +50,7 @@ fn request(delivery: Delivery) -> Request {
         key: KeyId::new("main"),
         model: "claude-sonnet-5-5".to_owned(),
         max_tokens: 4_000,
-        system: Some("Be brief.".to_owned()),
-        system_cache: None,
+        system: vec![SystemBlock::plain("Be brief.".to_owned())],
         prompt: "Summarise the night.".to_owned(),
         delivery,
         extra: Vec::new(),

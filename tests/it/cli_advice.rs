@@ -176,7 +176,7 @@ fn big_input_is_told_at_its_first_cold_slot() {
 
 #[test]
 fn dry_run_tells_the_advice_on_its_job_and_counts_fields_before_the_system_prompt() {
-    let tools = "request: { tools: [{ name: look, input_schema: { type: object } }] }\n";
+    let tools = "tools: [{ name: look, input_schema: { type: object } }]\n";
     let text = sharing("0 5 * * *", ", cache: 5m") + tools;
     let scenario = Scenario::new()
         .file("jobs/a.yaml", &text)

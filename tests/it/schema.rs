@@ -91,7 +91,15 @@ fn other_body_fields_pass_both() {
     let planted = request.plant(json!({ "zzz": [1, { "a": null }] }));
     assert!(wrong_in(Kind::Job, &planted).is_empty());
     assert!(is_valid(Kind::Job, &planted));
-    for name in ["model", "max_tokens", "system", "messages"] {
+    for name in [
+        "model",
+        "max_tokens",
+        "system",
+        "thinking",
+        "tools",
+        "service_tier",
+        "messages",
+    ] {
         let planted = request.plant(json!({ name: 1 }));
         assert_eq!(wrong_in(Kind::Job, &planted).len(), 1, "{name}");
         assert!(!is_valid(Kind::Job, &planted), "{name}");

@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 use offpeak::engine::ports::{Clock, Pending, Prepared, Workspace};
 use offpeak::job::{
     CacheTtl, Check, Delivery, GroupId, Input, InputSource, Job, JobId, JobState, KeyId,
-    OnEmptyInput, Output, Presence, Previous, Request, Schedule, Template, TextSource,
+    OnEmptyInput, Output, Presence, Previous, Request, Schedule, SystemBlock, Template, TextSource,
 };
 use offpeak::outcome::FailReason;
 use offpeak::schedule::Zones;
@@ -178,8 +178,7 @@ fn job(prompt: &str) -> Job {
         template: Template {
             model: "claude-sonnet-5-5".to_owned(),
             max_tokens: 4000,
-            system: None,
-            system_cache: Some(CacheTtl::OneHour),
+            system: Vec::new(),
             prompt: TextSource::Inline(prompt.to_owned()),
             delivery: Delivery::Stream,
             extra: vec![("temperature".to_owned(), "0.2".to_owned())],
@@ -196,13 +195,18 @@ fn job(prompt: &str) -> Job {
 #[tokio::test]
 async fn template_becomes_the_request_with_the_slots_own_date() {
     let mut bench = Bench::new("{{ date }} {{ slot }} {{ week }} {{ job }}");
-    bench.job.template.system = Some(TextSource::Inline("for {{ job }}".to_owned()));
+    bench.job.template.system = vec![SystemBlock {
+        text: TextSource::Inline("for {{ job }}".to_owned()),
+        cache: Some(CacheTtl::OneHour),
+    }];
     let expected = Request {
         key: KeyId::new("main"),
         model: "claude-sonnet-5-5".to_owned(),
         max_tokens: 4000,
-        system: Some("for digest".to_owned()),
-        system_cache: Some(CacheTtl::OneHour),
+        system: vec![SystemBlock {
+            text: "for digest".to_owned(),
+            cache: Some(CacheTtl::OneHour),
+        }],
         prompt: "2026-12-05 2026-12-05T05:00:00+09:00 2026-W49 digest".to_owned(),
         delivery: Delivery::Stream,
         extra: vec![("temperature".to_owned(), "0.2".to_owned())],
@@ -233,19 +237,21 @@ async fn iso_week_belongs_to_the_year_of_its_thursday() {
 async fn prompt_and_system_files_are_read_anew_for_each_run() {
     let mut bench = Bench::new("");
     bench.job.template.prompt = TextSource::File(bench.write("p.md", "one {{ job }}"));
-    bench.job.template.system = Some(TextSource::File(bench.write("s.md", "sys")));
+    let source = TextSource::File(bench.write("s.md", "sys"));
+    bench.job.template.system = vec![
+        SystemBlock {
+            text: source,
+            cache: Some(CacheTtl::OneHour),
+        },
+        SystemBlock::plain(TextSource::Inline("always".to_owned())),
+    ];
     assert_eq!(bench.request().await.prompt, "one digest");
     bench.write("p.md", "two");
     bench.write("s.md", " \n");
     let request = bench.request().await;
-    assert_eq!(
-        (
-            request.prompt.as_str(),
-            request.system,
-            request.system_cache
-        ),
-        ("two", None, None)
-    );
+    // The API refuses a blank text block, so the first one is left out with its breakpoint.
+    assert_eq!(request.prompt, "two");
+    assert_eq!(request.system, [SystemBlock::plain("always".to_owned())]);
 }
 
 #[tokio::test]

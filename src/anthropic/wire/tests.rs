@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::job::KeyId;
+use crate::job::{CacheTtl, KeyId};
 
 use super::*;
 
@@ -13,8 +13,7 @@ fn request() -> Request {
         key: KeyId::new("main"),
         model: "claude-sonnet-5-5".to_owned(),
         max_tokens: 4_000,
-        system: None,
-        system_cache: None,
+        system: Vec::new(),
         prompt: "Say \"hi\".".to_owned(),
         delivery: Delivery::Stream,
         extra: Vec::new(),
@@ -38,15 +37,23 @@ fn body_has_its_fields_in_order() {
 }
 
 #[test]
-fn system_prompt_is_a_block_only_when_it_is_cached() {
+fn system_prompt_is_a_list_only_when_it_is_cached_or_has_several_blocks() {
     let mut request = request();
-    request.system = Some("Be brief.".to_owned());
+    request.system = vec![SystemBlock::plain("Be brief.".to_owned())];
     assert_eq!(body(&request).unwrap()["system"], "Be brief.");
     for (ttl, word) in [(CacheTtl::FiveMinutes, "5m"), (CacheTtl::OneHour, "1h")] {
-        request.system_cache = Some(ttl);
+        request.system[0].cache = Some(ttl);
         let expected = json!([{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral", "ttl": word}}]);
         assert_eq!(body(&request).unwrap()["system"], expected);
     }
+    request
+        .system
+        .push(SystemBlock::plain("Be kind.".to_owned()));
+    let expected = json!([
+        {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral", "ttl": "1h"}},
+        {"type": "text", "text": "Be kind."},
+    ]);
+    assert_eq!(body(&request).unwrap()["system"], expected);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::job::{
     CacheTtl, Check, Delivery, GroupId, JobState, KeyId, OnEmptyInput, Presence, Schedule,
+    SystemBlock,
 };
 
 fn job(name: &str, system: Option<&str>, prompt: &str) -> Job {
@@ -22,8 +23,7 @@ fn job(name: &str, system: Option<&str>, prompt: &str) -> Job {
         template: Template {
             model: "claude-haiku-5-5".to_owned(),
             max_tokens: 100,
-            system: system.map(|text| TextSource::Inline(text.to_owned())),
-            system_cache: Some(CacheTtl::OneHour),
+            system: system.map(cached).into_iter().collect(),
             prompt: TextSource::Inline(prompt.to_owned()),
             delivery: Delivery::Stream,
             extra: Vec::new(),
@@ -34,6 +34,13 @@ fn job(name: &str, system: Option<&str>, prompt: &str) -> Job {
         check: Check::default(),
         timeout: Duration::from_mins(1),
         notify: None,
+    }
+}
+
+fn cached(text: &str) -> SystemBlock<TextSource> {
+    SystemBlock {
+        text: TextSource::Inline(text.to_owned()),
+        cache: Some(CacheTtl::OneHour),
     }
 }
 
@@ -60,8 +67,8 @@ fn prompt(job: &Job) -> Prompt {
 
 fn identity(system: &str) -> Identity {
     prompt(&job("a", Some(system), "hi"))
-        .prefix
-        .unwrap()
+        .prefixes
+        .remove(0)
         .identity
 }
 
@@ -73,17 +80,12 @@ fn texts_count_by_their_estimate_and_the_system_prompt_is_the_prefix() {
         &"word ".repeat(1_400),
     ));
     assert_eq!((whole.tokens, whole.more_tokens), (3_000, 0));
-    let prefix = whole.prefix.unwrap();
+    let prefix = &whole.prefixes[0];
     assert_eq!(
         (prefix.tokens, prefix.cache),
         (1_000, Some(CacheTtl::OneHour))
     );
-    assert_eq!(
-        super::Prompts::of(&mut prompts(), &job("a", None, "hi"))
-            .unwrap()
-            .prefix,
-        None
-    );
+    assert_eq!(prompt(&job("a", None, "hi")).prefixes, []);
 }
 
 #[test]
@@ -144,7 +146,7 @@ fn text_without_variables_is_the_same_at_every_slot() {
 fn job_name_makes_a_prompt_the_jobs_own() {
     let of = |name| {
         let job = job(name, Some("you are {{ job }}"), "hi");
-        prompt(&job).prefix.unwrap().identity
+        prompt(&job).prefixes.remove(0).identity
     };
     assert!(matches!(of("a"), Identity::Steady(_)));
     assert_eq!(of("a"), of("a"));
@@ -161,20 +163,56 @@ fn fields_before_the_system_prompt_belong_to_the_prefix() {
     let plain = prompt(&job("a", Some("be brief"), "hi"));
     let tools = with("tools", "[{}]");
     assert_eq!(tools.tokens, plain.tokens + 2);
-    let (plain, tools) = (plain.prefix.unwrap(), tools.prefix.unwrap());
+    let (plain, tools) = (&plain.prefixes[0], &tools.prefixes[0]);
     assert_eq!(tools.tokens, plain.tokens + 2);
     assert_ne!(tools.identity, plain.identity);
-    let other = with("temperature", "1").prefix.unwrap();
-    assert_eq!(other, plain);
+    assert_eq!(&with("temperature", "1").prefixes[0], plain);
 }
 
 #[test]
 fn input_in_the_system_prompt_counts_to_the_prefix_by_the_most_it_may_be() {
     let mut job = job("a", Some("{{ log }}"), "hi");
     job.inputs = vec![input("log", file("/nowhere/log"), 7_000)];
-    let prefix = prompt(&job).prefix.unwrap();
+    let prefix = &prompt(&job).prefixes[0];
     assert_eq!(prefix.tokens, 2_000 + estimate_tokens("{{ log }}"));
     assert!(matches!(prefix.identity, Identity::Loose(_)));
+}
+
+#[test]
+fn every_breakpoint_ends_a_prefix_and_without_one_the_whole_system_prompt_is_one() {
+    let blocks = |caches: [Option<CacheTtl>; 3]| {
+        let mut job = job("a", None, "hi");
+        let words = [700, 1_400, 350].map(|count| "word ".repeat(count));
+        let blocks = words.into_iter().zip(caches);
+        job.template.system = blocks
+            .map(|(text, cache)| SystemBlock {
+                text: TextSource::Inline(text),
+                cache,
+            })
+            .collect();
+        prompt(&job)
+    };
+    let (short, long) = (Some(CacheTtl::FiveMinutes), Some(CacheTtl::OneHour));
+    let told = |caches| {
+        let prefixes = blocks(caches).prefixes.into_iter();
+        let told = prefixes.map(|it| (it.tokens, it.own_tokens, it.cache, it.block));
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told([long, None, short]),
+        [
+            (1_000, 1_000, long, Some(1)),
+            (3_500, 2_500, short, Some(3))
+        ]
+    );
+    assert_eq!(told([None, long, None]), [(3_000, 3_000, long, Some(2))]);
+    assert_eq!(told([None; 3]), [(3_500, 3_500, None, Some(3))]);
+    // A first block that a job of one block has is the same prefix; two blocks are not the text of both in one.
+    let single = prompt(&job("b", Some(&"word ".repeat(700)), "hi"));
+    let double = prompt(&job("b", Some(&"word ".repeat(2_100)), "hi"));
+    let prefixes = blocks([long, long, None]).prefixes;
+    assert_eq!(single.prefixes[0].identity, prefixes[0].identity);
+    assert_ne!(double.prefixes[0].identity, prefixes[1].identity);
 }
 
 #[test]

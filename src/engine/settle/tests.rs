@@ -1,9 +1,10 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 
 use super::*;
-use crate::job::{GroupId, JobId};
+use crate::job::{AnswerSchema, GroupId, JobId};
 use crate::schedule::DeferRule;
 
 const DAY: Duration = Duration::from_hours(24);
@@ -87,7 +88,7 @@ fn only_an_end_of_the_models_own_is_complete() {
 fn a_text_is_measured_in_characters_on_both_sides_of_the_bound() {
     let check = Check {
         min_chars: Some(3),
-        contains: Vec::new(),
+        ..Check::default()
     };
     let judged = |text| judge(&check, &answer(text, StopReason::EndTurn));
     assert_eq!(judged("日本語"), None);
@@ -97,13 +98,37 @@ fn a_text_is_measured_in_characters_on_both_sides_of_the_bound() {
 #[test]
 fn every_wanted_text_must_occur_and_blanks_are_empty() {
     let check = Check {
-        min_chars: None,
         contains: vec!["# Digest".to_owned(), "end".to_owned()],
+        ..Check::default()
     };
     let judged = |text| judge(&check, &answer(text, StopReason::EndTurn));
     assert_eq!(judged("# Digest … end"), None);
     assert_eq!(judged("# Digest"), Some(IncompleteReason::FailedCheck));
     assert_eq!(judged(" \n\t"), Some(IncompleteReason::Empty));
+}
+
+#[test]
+fn an_answer_that_its_schema_does_not_take_fails_its_check_and_the_note_says_why() {
+    let compare = |text: &str| (text != "{}").then(|| "the answer is no JSON".to_owned());
+    let check = Check {
+        min_chars: Some(1),
+        schema: Some(AnswerSchema::new("{}", Arc::new(compare))),
+        ..Check::default()
+    };
+    let judged = |text| judge(&check, &answer(text, StopReason::EndTurn));
+    assert_eq!(judged("{}"), None);
+    assert_eq!(judged("hello"), Some(IncompleteReason::FailedCheck));
+    assert_eq!(judged(" "), Some(IncompleteReason::Empty));
+    let note = |text| {
+        let answer = answer(text, StopReason::EndTurn);
+        shortfall(IncompleteReason::FailedCheck, &check, &answer)
+    };
+    assert_eq!(note("hello"), "`answer_schema`: the answer is no JSON");
+    // A cut answer is cut, whatever it looks like.
+    assert_eq!(
+        judge(&check, &answer("{", StopReason::MaxTokens)),
+        Some(IncompleteReason::Truncated)
+    );
 }
 
 #[test]

@@ -32,11 +32,13 @@ pub(super) fn sends(name: &str, crons: &[&str], cache: Option<CacheTtl>) -> Subj
             model: Arc::new(model()),
             tokens: 2_100,
             more_tokens: 0,
-            prefix: Some(Prefix {
+            prefixes: vec![Prefix {
                 identity: Identity::Steady("be brief".into()),
                 tokens: 2_000,
+                own_tokens: 2_000,
                 cache,
-            }),
+                block: None,
+            }],
         }),
         ..job(name, "UTC", crons)
     }
@@ -46,6 +48,30 @@ pub(super) fn sends(name: &str, crons: &[&str], cache: Option<CacheTtl>) -> Subj
 pub(super) fn with(mut subject: Subject, change: impl FnOnce(&mut Prompt)) -> Subject {
     change(subject.prompt.as_mut().unwrap());
     subject
+}
+
+/// The same job with a system prompt of so many tokens in all.
+pub(super) fn sized(subject: Subject, tokens: u64) -> Subject {
+    with(subject, |prompt| {
+        prompt.prefixes[0].tokens = tokens;
+        prompt.prefixes[0].own_tokens = tokens;
+    })
+}
+
+/// The same job with a system prompt of so many tokens more, which ends with a breakpoint of its own.
+pub(super) fn then(subject: Subject, text: &str, tokens: u64, cache: CacheTtl) -> Subject {
+    with(subject, |prompt| {
+        prompt.tokens += tokens;
+        prompt.prefixes[0].block = Some(1);
+        let before = prompt.prefixes[0].tokens;
+        prompt.prefixes.push(Prefix {
+            identity: Identity::Steady(text.into()),
+            tokens: before + tokens,
+            own_tokens: tokens,
+            cache: Some(cache),
+            block: Some(2),
+        });
+    })
 }
 
 /// The same job with another model.

@@ -22,10 +22,7 @@ const CENT: f64 = 0.01;
 
 /// The jobs of a set whose caching buys nothing.
 pub(super) fn findings(set: &Set<'_>) -> Vec<Finding> {
-    let asks = |member: &&Member<'_>| {
-        let prefix = member.prompt.prefix.as_ref();
-        prefix.is_some_and(|prefix| prefix.cache.is_some())
-    };
+    let asks = |member: &&Member<'_>| member.prefix.is_some_and(|prefix| prefix.cache.is_some());
     if !set.members.iter().any(|member| asks(&member)) {
         return Vec::new();
     }
@@ -56,48 +53,48 @@ impl From<bool> for Meets {
 }
 
 fn finding(set: &Set<'_>, member: &Member<'_>, meets: Meets) -> Option<Finding> {
-    let prefix = member.prompt.prefix.as_ref()?;
+    let prefix = member.prefix?;
     let asked = prefix.cache?;
     let (job, ttl) = (&member.subject.job, words::ttl(asked));
     let tokens = words::tokens(prefix.tokens);
+    let (what, place) = (words::what(prefix), words::place(prefix));
     let least = member.prompt.model.min_cacheable_tokens.unwrap_or(0);
     let reads_its_own = member.subject.effort.calls > 1;
     let (message, help) = match member.ttl() {
         None => (
             format!(
-                "`{job}` asks for a cached system prompt, but it has {tokens}, and `{}` caches from {least} on: nothing is cached",
+                "`{job}` asks for a cached {what}, but it has {tokens}, and `{}` caches from {least} on: nothing is cached",
                 member.prompt.model.id
             ),
-            format!("remove `cache: {ttl}` from `system`; it does nothing"),
+            format!("remove `cache: {ttl}` from {place}; it does nothing"),
         ),
         Some(_) if reads_its_own => return None,
         Some(_) if prefix.identity == Identity::Fleeting => (
             format!(
-                "`{job}` caches a system prompt of {tokens} that is another at every slot: nothing ever reads it{}",
+                "`{job}` caches a {what} of {tokens} that is another at every slot: nothing ever reads it{}",
                 surcharge(set, member, asked)
             ),
-            format!("move what changes from `system` to `prompt`, or remove `cache: {ttl}`"),
+            format!("move what changes from {place} to `prompt`, or remove `cache: {ttl}`"),
         ),
         Some(_) if meets == Meets::Somebody => return None,
         Some(_) => {
             let life = words::life(set.life().unwrap_or(asked));
             let message = format!(
-                "`{job}` caches its system prompt of {tokens}, but no call with the same system prompt and model in group \
+                "`{job}` caches its {what} of {tokens}, but no call with the same {what} and model in group \
                  `{}` ever comes less than {life} before or after: nothing reads it{}",
                 member.subject.group,
                 surcharge(set, member, asked)
             );
             let help = match asked {
-                CacheTtl::FiveMinutes => {
-                    "remove `cache: 5m` from `system`, or write `cache: 1h` here and in a job with the same system prompt \
-                     within the hour"
-                }
-                CacheTtl::OneHour => {
-                    "remove `cache: 1h` from `system`, or let a job with the same system prompt and `cache: 1h` fire \
-                     within the hour"
-                }
+                CacheTtl::FiveMinutes => format!(
+                    "remove `cache: 5m` from {place}, or write `cache: 1h` here and in a job with the same {what} within the \
+                     hour"
+                ),
+                CacheTtl::OneHour => format!(
+                    "remove `cache: 1h` from {place}, or let a job with the same {what} and `cache: 1h` fire within the hour"
+                ),
             };
-            (message, help.to_owned())
+            (message, help)
         }
     };
     Some(Finding {
@@ -110,7 +107,7 @@ fn finding(set: &Set<'_>, member: &Member<'_>, meets: Meets) -> Option<Finding> 
 
 /// What the writes of a year cost beyond fresh input, if that is known and worth a word.
 fn surcharge(set: &Set<'_>, member: &Member<'_>, ttl: CacheTtl) -> String {
-    let Some((price, prefix)) = member.prompt.model.price.zip(member.prompt.prefix.as_ref()) else {
+    let Some((price, prefix)) = member.prompt.model.price.zip(member.prefix) else {
         return String::new();
     };
     let write = match ttl {
@@ -118,7 +115,7 @@ fn surcharge(set: &Set<'_>, member: &Member<'_>, ttl: CacheTtl) -> String {
         CacheTtl::OneHour => price.write_1h,
     };
     let writes = set.year[member.class].len() as f64;
-    let dollars = writes * prefix.tokens as f64 * (write - price.fresh) / super::saves::MILLION;
+    let dollars = writes * prefix.own_tokens as f64 * (write - price.fresh) / super::saves::MILLION;
     if dollars < CENT {
         return String::new();
     }

@@ -81,7 +81,8 @@ pub(super) fn finding(set: &Set<'_>) -> Option<Finding> {
         also: further(set, &joined, &marked),
         per_year: Some(then.reads),
         help: Some(format!(
-            "write `cache: 1h` in `system` of {}",
+            "write `cache: 1h` in {} of {}",
+            words::place(set.members[*joined.first()?].prefix?),
             names(set, &to_do)
         )),
         ..marked
@@ -108,15 +109,16 @@ fn names(set: &Set<'_>, members: &[usize]) -> String {
 }
 
 fn message(set: &Set<'_>, joined: &[usize], reads: u64, saved: f64) -> Option<String> {
-    let first = set.members[*joined.first()?].prompt;
+    let prefix = set.members[*joined.first()?].prefix?;
     let fires = |member: &usize| set.year[set.members[*member].class].len();
     let calls: usize = joined.iter().map(fires).sum();
     Some(format!(
-        "{} {} the same system prompt of {} within the hour: with a 1h cache {reads} of {calls} calls a year would read \
+        "{} {} the same {} of {} within the hour: with a 1h cache {reads} of {calls} calls a year would read \
          it, for about ${saved:.2} less",
         names(set, joined),
         if joined.len() == 1 { "sends" } else { "send" },
-        words::tokens(first.prefix.as_ref()?.tokens),
+        words::what(prefix),
+        words::tokens(prefix.tokens),
     ))
 }
 
@@ -141,7 +143,7 @@ fn marked(set: &Set<'_>, first: usize, read: Read, message: String) -> Finding {
 /// The price of each job's prompt; `None` if one is unknown, or if it is not known that they are the same and cached.
 fn prices(set: &Set<'_>) -> Option<Vec<InputPrice>> {
     let price = |member: &Member<'_>| {
-        let (prompt, prefix) = (member.prompt, member.prompt.prefix.as_ref()?);
+        let (prompt, prefix) = (member.prompt, member.prefix?);
         let is_steady = matches!(prefix.identity, Identity::Steady(_));
         let least = prompt.model.min_cacheable_tokens?;
         prompt
@@ -223,8 +225,8 @@ impl Tariff<'_, '_> {
     }
 
     fn tokens(&self, member: usize) -> f64 {
-        let prefix = self.set.members[member].prompt.prefix.as_ref();
-        prefix.map_or(0.0, |prefix| prefix.tokens as f64)
+        let prefix = self.set.members[member].prefix;
+        prefix.map_or(0.0, |prefix| prefix.own_tokens as f64)
     }
 }
 
@@ -232,7 +234,7 @@ impl Tariff<'_, '_> {
 mod tests {
     use super::super::super::Subject;
     use super::super::super::fixture::at;
-    use super::super::fixture::{found, model, on, sends, with};
+    use super::super::fixture::{found, model, on, sends, sized, then, with};
     use super::*;
 
     const LONG: Option<CacheTtl> = Some(CacheTtl::OneHour);
@@ -358,6 +360,32 @@ mod tests {
     }
 
     #[test]
+    fn only_the_tokens_beyond_the_breakpoint_before_are_saved() {
+        let with_second = |name, cron: &str| {
+            let first = sends(name, &[cron], LONG);
+            then(first, "second", 1_000, CacheTtl::FiveMinutes)
+        };
+        let pair = [
+            with_second("a", "0 5 * * *"),
+            with_second("b", "45 5 * * *"),
+        ];
+        // Of 1,000 tokens: twice 2.5 now, 4 and 0.1 then.
+        says(&pair, "$0.33 less");
+        let found = &saves(&pair)[0];
+        assert_eq!(
+            found.help.as_deref(),
+            Some("write `cache: 1h` in block 2 of `system` of `a` and `b`")
+        );
+        assert!(
+            found
+                .message
+                .contains("the same system prompt up to block 2 of about 3,000 tokens"),
+            "{}",
+            found.message
+        );
+    }
+
+    #[test]
     fn one_hour_for_some_is_completed_and_for_all_is_done() {
         let half = [
             sends("a", &["0 5 * * *"], LONG),
@@ -392,18 +420,12 @@ mod tests {
         let mut unknown = model();
         unknown.min_cacheable_tokens = None;
         assert_eq!(trio(&|job| on(job, unknown.clone())), 0);
-        let tokens = |tokens| {
-            move |job| {
-                with(job, |prompt| {
-                    prompt.prefix.as_mut().unwrap().tokens = tokens;
-                })
-            }
-        };
+        let tokens = |tokens| move |job| sized(job, tokens);
         assert_eq!(trio(&tokens(511)), 0);
         assert_eq!(trio(&tokens(512)), 1);
         let loose = |job| {
             with(job, |prompt| {
-                prompt.prefix.as_mut().unwrap().identity = Identity::Loose("{{ date }}".into());
+                prompt.prefixes[0].identity = Identity::Loose("{{ date }}".into());
             })
         };
         assert_eq!(trio(&loose), 0);
@@ -414,11 +436,7 @@ mod tests {
         let yearly = |tokens| {
             let jobs = ["0 5 1 1 *", "30 5 1 1 *", "0 6 1 1 *"];
             let jobs = jobs.iter().zip(["a", "b", "c"]);
-            let of = |(cron, name): (&&str, &str)| {
-                with(sends(name, &[cron], None), |prompt| {
-                    prompt.prefix.as_mut().unwrap().tokens = tokens;
-                })
-            };
+            let of = |(cron, name): (&&str, &str)| sized(sends(name, &[cron], None), tokens);
             saves(&jobs.map(of).collect::<Vec<_>>()).len()
         };
         // Two reads and a write gain 1.8 millionths of a dollar a token.

@@ -15,42 +15,68 @@ use crate::job::{CacheTtl, GroupId};
 /// stands, and to a model.
 type Key<'a> = (&'a GroupId, &'a str, &'a Identity);
 
-/// The sets of jobs worth a look, as indices of the subjects in the order of names.
+/// One prefix of one job; `None` if the job has no system prompt.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub(super) subject: &'a Subject,
+    pub(super) prompt: &'a Prompt,
+    pub(super) prefix: Option<&'a Prefix>,
+}
+
+/// The sets of prefixes worth a look, those of one set in the order of the jobs' names.
 ///
-/// A job with nobody to share with is a set of its own.
-pub(super) fn sets(subjects: &[Subject]) -> Vec<Vec<usize>> {
-    let worth =
-        |(_, subject): &(usize, &Subject)| subject.prompt.as_ref().is_some_and(is_worth_a_look);
-    let mut order: Vec<(usize, &Subject)> = subjects.iter().enumerate().filter(worth).collect();
-    order.sort_by(|one, two| one.1.job.cmp(&two.1.job));
-    let mut sets: Vec<Vec<usize>> = Vec::new();
+/// A prefix with nobody to share with is a set of its own. A job stands in as many sets as its system prompt has
+/// breakpoints.
+pub(super) fn sets(subjects: &[Subject]) -> Vec<Vec<Part<'_>>> {
+    let mut parts: Vec<Part<'_>> = subjects.iter().flat_map(parts).collect();
+    parts.retain(Part::is_worth_a_look);
+    parts.sort_by(|one, two| one.subject.job.cmp(&two.subject.job));
+    let mut sets: Vec<Vec<Part<'_>>> = Vec::new();
     let mut known: HashMap<Key<'_>, usize> = HashMap::new();
-    for (index, subject) in order {
-        let set = match key(subject) {
+    for part in parts {
+        let set = match key(&part) {
             Some(key) => *known.entry(key).or_insert(sets.len()),
             None => sets.len(),
         };
         match sets.get_mut(set) {
-            Some(members) => members.push(index),
-            None => sets.push(vec![index]),
+            Some(members) => members.push(part),
+            None => sets.push(vec![part]),
         }
     }
     sets
 }
 
-fn is_worth_a_look(prompt: &Prompt) -> bool {
-    let may_save = |prefix: &Prefix| {
-        let is_steady = matches!(prefix.identity, Identity::Steady(_));
-        is_steady && prompt.model.price.is_some() && prompt.model.can_cache(prefix.tokens)
+/// The prefixes of a job, or the one part of a job without a system prompt.
+fn parts(subject: &Subject) -> Vec<Part<'_>> {
+    let Some(prompt) = &subject.prompt else {
+        return Vec::new();
     };
-    let prefix = prompt.prefix.as_ref();
-    prompt.tokens >= LARGE
-        || prefix.is_some_and(|prefix| prefix.cache.is_some() || may_save(prefix))
+    let part = |prefix| Part {
+        subject,
+        prompt,
+        prefix,
+    };
+    match &prompt.prefixes[..] {
+        [] => vec![part(None)],
+        prefixes => prefixes.iter().map(Some).map(part).collect(),
+    }
 }
 
-fn key(subject: &Subject) -> Option<Key<'_>> {
-    let prompt = subject.prompt.as_ref()?;
-    let prefix = prompt.prefix.as_ref()?;
+impl Part<'_> {
+    fn is_worth_a_look(&self) -> bool {
+        let model = &self.prompt.model;
+        let may_save = |prefix: &Prefix| {
+            let is_steady = matches!(prefix.identity, Identity::Steady(_));
+            is_steady && model.price.is_some() && model.can_cache(prefix.tokens)
+        };
+        let is_cached = |prefix: &Prefix| prefix.cache.is_some() || may_save(prefix);
+        self.prompt.tokens >= LARGE || self.prefix.is_some_and(is_cached)
+    }
+}
+
+fn key<'a>(part: &Part<'a>) -> Option<Key<'a>> {
+    let (subject, prompt) = (part.subject, part.prompt);
+    let prefix = part.prefix?;
     let shareable = match prefix.identity {
         Identity::Steady(_) | Identity::Loose(_) => prompt.model.can_cache(prefix.tokens),
         Identity::Fleeting => false,
@@ -59,12 +85,12 @@ fn key(subject: &Subject) -> Option<Key<'_>> {
 }
 
 /// The jobs of all sets, set by set, with a group for each set.
-pub(super) fn stand_ins(subjects: &[Subject], sets: &[Vec<usize>]) -> Vec<Subject> {
+pub(super) fn stand_ins(sets: &[Vec<Part<'_>>]) -> Vec<Subject> {
     let mut stand_ins = Vec::new();
     for (number, members) in sets.iter().enumerate() {
         let group = GroupId::new(format!("{number:010}"));
-        stand_ins.extend(members.iter().map(|index| {
-            let subject = &subjects[*index];
+        stand_ins.extend(members.iter().map(|part| {
+            let subject = part.subject;
             Subject::new(
                 subject.job.clone(),
                 group.clone(),
@@ -75,13 +101,15 @@ pub(super) fn stand_ins(subjects: &[Subject], sets: &[Vec<usize>]) -> Vec<Subjec
     stand_ins
 }
 
-/// One job of a set.
+/// One job of a set, by one of its prefixes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Member<'a> {
     /// The job as given.
     pub(super) subject: &'a Subject,
     /// What it sends.
     pub(super) prompt: &'a Prompt,
+    /// The prefix that it shares; `None` if it has no system prompt.
+    pub(super) prefix: Option<&'a Prefix>,
     /// Its timetable, as an index into the classes of the group.
     pub(super) class: usize,
 }
@@ -89,7 +117,7 @@ pub(super) struct Member<'a> {
 impl Member<'_> {
     /// How long its entries live; `None` if it neither writes nor reads one.
     pub(super) fn ttl(&self) -> Option<CacheTtl> {
-        let prefix = self.prompt.prefix.as_ref()?;
+        let prefix = self.prefix?;
         prefix
             .cache
             .filter(|_| self.prompt.model.can_cache(prefix.tokens))
@@ -110,19 +138,23 @@ pub(super) struct Set<'a> {
 }
 
 impl<'a> Set<'a> {
-    /// A group of a board of stand-ins, each of which stands for the subject at its place.
-    pub(super) fn new(board: &'a Board<'a>, group: &'a Group, origins: &[&'a Subject]) -> Self {
+    /// A group of a board of stand-ins, each of which stands for the part at its place.
+    pub(super) fn new(board: &'a Board<'a>, group: &'a Group, origins: &[Part<'a>]) -> Self {
         let year = board.calendar.from..board.calendar.year_end;
         let mut members: Vec<Member<'a>> = Vec::new();
         for (class, jobs) in group.classes.iter().enumerate() {
-            members.extend(jobs.members.iter().filter_map(|index| {
-                let subject = origins[*index];
-                let prompt = subject.prompt.as_ref()?;
-                Some(Member {
+            members.extend(jobs.members.iter().map(|index| {
+                let Part {
                     subject,
                     prompt,
+                    prefix,
+                } = origins[*index];
+                Member {
+                    subject,
+                    prompt,
+                    prefix,
                     class,
-                })
+                }
             }));
         }
         members.sort_by(|one, two| one.subject.job.cmp(&two.subject.job));

@@ -1,6 +1,23 @@
 //! Estimates, spans and dollars in words.
 
+use super::super::Prefix;
 use crate::job::CacheTtl;
+
+/// `system prompt`, or the part of it that a prefix is.
+pub(super) fn what(prefix: &Prefix) -> String {
+    match prefix.block {
+        None => "system prompt".to_owned(),
+        Some(block) => format!("system prompt up to block {block}"),
+    }
+}
+
+/// Where the breakpoint of a prefix stands, or would stand.
+pub(super) fn place(prefix: &Prefix) -> String {
+    match prefix.block {
+        None => "`system`".to_owned(),
+        Some(block) => format!("block {block} of `system`"),
+    }
+}
 
 /// `1h`, as users write it.
 pub(super) const fn ttl(ttl: CacheTtl) -> &'static str {

@@ -23,7 +23,7 @@ fn with(model: Model, cron: &str) -> Subject {
             model: Arc::new(model),
             tokens: 100,
             more_tokens: 0,
-            prefix: None,
+            prefixes: Vec::new(),
         }),
         ..job("a", "UTC", &[cron])
     }

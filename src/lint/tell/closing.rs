@@ -36,6 +36,7 @@ pub(in super::super) fn closing(next: Finding, count: usize, standing: Standing)
     );
     Finding {
         cron: None,
+        field: None,
         other: None,
         also: Vec::new(),
         gap: None,

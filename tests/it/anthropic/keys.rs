@@ -57,7 +57,7 @@ async fn request_is_what_the_api_expects() {
     let clock = ManualClock::new();
     let standin = standin(Script::default(), &clock);
     let mut request = request(Delivery::Stream);
-    request.system_cache = Some(CacheTtl::OneHour);
+    request.system[0].cache = Some(CacheTtl::OneHour);
     request.extra = vec![("metadata".to_owned(), r#"{"user_id":"u"}"#.to_owned())];
     let base_url = format!("{}/anthropic/", standin.base_url());
     let reply = send(&base_url, &clock, &request).await.unwrap();

@@ -6,7 +6,8 @@ use std::time::Duration;
 use offpeak::config::{Options, embedded_jobs, load};
 use offpeak::engine::PlannedJob;
 use offpeak::job::{
-    CacheTtl, Delivery, InputSource, JobId, JobState, OnEmptyInput, Presence, Previous, TextSource,
+    CacheTtl, Delivery, InputSource, JobId, JobState, OnEmptyInput, Presence, Previous,
+    SystemBlock, TextSource,
 };
 use offpeak::schedule::defer::OnExhausted;
 use offpeak::schedule::{DeferRule, Missed};
@@ -42,7 +43,12 @@ prompt: { text: "{{ date }} {{ slot }} {{ week }} {{ job }} {{ log }} {{ notes }
 output: { file: "out/{{ date }}.md", keep_previous: true, command: ["mail", "me"] }
 check: { min_chars: 200, contains: ["Summary"] }
 notify: ops
-request: { thinking: { type: adaptive }, stop_sequences: [END], top: [1, 0.5, null, true], stream: false }
+thinking: adaptive
+effort: low
+answer_schema: { type: object }
+tools: [web_search, { type: web_fetch_x, name: web_fetch, max_uses: 2 }]
+service_tier: standard_only
+request: { output_config: { zzz: 1 }, stop_sequences: [END], top: [1, 0.5, null, true], stream: false }
 "#;
 
 const WHOLE_JOB_SETTINGS: &str = "keys: { main: { env: A }, archive: { env: B, group: main } }\nnotify: { ops: { webhook_env: OPS } }\n";
@@ -88,8 +94,11 @@ fn a_job_says_what_it_sends() {
         ("claude-haiku-4-5", 1234)
     );
     let style = jobs.join("../prompts/style.md");
-    assert_eq!(template.system, Some(TextSource::File(style)));
-    assert_eq!(template.system_cache, Some(CacheTtl::OneHour));
+    let block = SystemBlock {
+        text: TextSource::File(style),
+        cache: Some(CacheTtl::OneHour),
+    };
+    assert_eq!(template.system, [block]);
     assert!(
         matches!(&template.prompt, TextSource::Inline(text) if text.starts_with("{{ date }} {{ slot }}"))
     );
@@ -103,6 +112,9 @@ fn a_job_says_what_it_sends() {
         extra,
         [
             r#"thinking={"type":"adaptive"}"#,
+            r#"output_config={"effort":"low","format":{"type":"json_schema","schema":{"type":"object"}},"zzz":1}"#,
+            r#"tools=[{"type":"web_search_20260318","name":"web_search"},{"type":"web_fetch_x","name":"web_fetch","max_uses":2}]"#,
+            r#"service_tier="standard_only""#,
             r#"stop_sequences=["END"]"#,
             "top=[1,0.5,null,true]"
         ]
@@ -311,8 +323,9 @@ fn the_rotation_of_the_repository_is_right() {
     );
     // Its system prompt is shorter than what any model caches, so that a cache would be a false promise.
     let systems = config.plan.jobs.values().filter(|planned| {
-        let template = &planned.job.template;
-        template.system.as_ref().is_some_and(files) && template.system_cache.is_none()
+        let is_plain_file =
+            |block: &SystemBlock<TextSource>| files(&block.text) && block.cache.is_none();
+        matches!(&planned.job.template.system[..], [block] if is_plain_file(block))
     });
     assert_eq!(systems.count(), 2);
 }

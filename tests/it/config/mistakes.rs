@@ -11,7 +11,8 @@ fn unknown_fields_are_named_with_the_nearest_known_one() {
         [
             "jobs/a.yaml:4:1: bad-field: unknown field `modle`; did you mean `model`?",
             "jobs/a.yaml:5:1: bad-field: unknown field `zzz`; known here: `cron`, `timezone`, `key`, `retry`, `defer`, \
-             `missed`, `inputs`, `on_empty_input`, `system`, `prompt`, `max_tokens`, `request`, `model`, `output`, \
+             `missed`, `inputs`, `on_empty_input`, `system`, `prompt`, `max_tokens`, `thinking`, `effort`, \
+             `answer_schema`, `tools`, `service_tier`, `request`, `model`, `output`, \
              `enabled`, `description`, `check`, `timeout`, `notify` and `accept`",
         ]
     );
@@ -526,6 +527,46 @@ const REFUSED_PARTS: &[(&str, &str)] = &[
     (
         "request: { model: x }",
         "4:12: bad-field: `model` has its own field in the job; move it out of `request`: `model: …`",
+    ),
+    (
+        "request: { thinking: { type: adaptive } }",
+        "4:12: bad-field: `thinking` has its own field in the job; move it out of `request`: `thinking: adaptive`",
+    ),
+    (
+        "request: { output_config: { format: {} } }",
+        "4:29: bad-field: `format` has its own field in the job; move it out of `request`: `answer_schema: { type: object, … }`",
+    ),
+    (
+        "thinking: { type: adaptive }",
+        "4:13: bad-field: `thinking`: the type is not written here; write `adaptive`, `disabled` or `{ budget_tokens: 4000 }`",
+    ),
+    (
+        "thinking: {}",
+        "4:1: bad-field: the field `budget_tokens` is missing; write `adaptive`, `disabled` or `{ budget_tokens: 4000 }`",
+    ),
+    (
+        "thinking: adaptiv",
+        "4:11: bad-field: `thinking`: `adaptiv` is none of `adaptive` and `disabled`; did you mean `adaptive`?",
+    ),
+    (
+        "tools: [web_serch]",
+        "4:9: bad-field: `tools`: there is no tool `web_serch`; did you mean `web_search`?",
+    ),
+    (
+        "tools: [bash]",
+        "4:9: bad-field: `tools`: there is no tool `bash`; only `web_search` has a short name; write any other as the API takes it: `{ type: …, name: … }`",
+    ),
+    (
+        "tools: []",
+        "4:1: bad-field: `tools`: expected a list of tools such as `[web_search]`, found an empty list",
+    ),
+    (
+        "answer_schema: {}",
+        "4:1: bad-field: `answer_schema`: expected a JSON schema such as `{ type: object, … }`, or `{ file: PATH }`, found an empty map",
+    ),
+    (
+        "answer_schema: { file: none.json }",
+        "4:24: bad-field: `file`: jobs/none.json cannot be read: no such file; a relative path starts at the folder of the file that names it",
     ),
     (
         "request: { messages: [] }",

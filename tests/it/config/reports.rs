@@ -62,6 +62,7 @@ fn a_finding_of_the_linter_is_put_at_its_expressions() {
         job: JobId::new("b"),
         group: GroupId::new("main"),
         cron: Some(1),
+        field: None,
         at: None,
         other: Some(Other {
             job: JobId::new("a"),

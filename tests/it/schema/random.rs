@@ -140,7 +140,7 @@ fn make(place: &Spot, draw: &mut impl Iterator<Item = usize>) -> Value {
             among => simple[next(among)].clone(),
         };
     }
-    let required = ["cron", "timezone", "prompt"];
+    let required = ["cron", "timezone", "prompt", "budget_tokens"];
     let names: Vec<&str> = inside.iter().map(last_name).collect();
     let keep = names[next(names.len())];
     let mut map = Map::new();

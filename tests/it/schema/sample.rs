@@ -37,7 +37,12 @@ prompt: { text: hello }
 output: { file: "out/{{ date }}.md", keep_previous: true, command: [mail, me] }
 check: { min_chars: 200, contains: [Summary] }
 notify: ops
-request: { thinking: { type: adaptive }, stream: true }
+thinking: { budget_tokens: 2000 }
+effort: high
+answer_schema: { file: digest.schema.json }
+tools: [web_search]
+service_tier: standard_only
+request: { stop_sequences: [END], stream: true, output_config: { zzz: 1 } }
 accept: { key-gap: staging key }
 "#;
 
@@ -57,7 +62,12 @@ defaults: { timezone: Asia/Tokyo }
 const BESIDE: &str = "keys: { main: { env: A } }\nnotify: { ops: { webhook_env: OPS_WEBHOOK_URL } }\nretry: { base_delay: 1h, max_delay: 1h }\n";
 
 /// The files that examples name.
-const FILES: [&str; 3] = ["notes.md", "prompts/digest.md", "prompts/house-style.md"];
+const FILES: [(&str, &str); 4] = [
+    ("notes.md", "Be brief."),
+    ("prompts/digest.md", "Be brief."),
+    ("prompts/house-style.md", "Be brief."),
+    ("digest.schema.json", "{}"),
+];
 
 static VALIDATORS: LazyLock<[Validator; 2]> = LazyLock::new(|| {
     [SETTINGS_SCHEMA, JOB_SCHEMA].map(|text| {
@@ -141,8 +151,8 @@ pub fn wrong_in_text(kind: Kind, text: &str) -> Vec<String> {
         Kind::Job | Kind::Listed => (BESIDE, text),
     };
     let mut files = vec![("offpeak.yaml", settings), ("jobs/digest.yaml", job)];
-    let named = FILES.map(|file| format!("jobs/{file}"));
-    files.extend(named.iter().map(|file| (file.as_str(), "Be brief.")));
+    let named = FILES.map(|(file, text)| (format!("jobs/{file}"), text));
+    files.extend(named.iter().map(|(file, text)| (file.as_str(), *text)));
     crate::config::wrong(&files)
 }
 

@@ -244,11 +244,16 @@ impl fmt::Display for Spot {
     }
 }
 
-/// The value at the end of a way; what is no map or list on the way becomes one.
+/// The value at the end of a way; what is no map or list on the way becomes one. A map becomes the first of a list.
 fn slot<'v>(mut value: &'v mut Value, steps: &[Step]) -> &'v mut Value {
     for step in steps {
         value = match step {
-            Step::Field(name) => &mut value[*name],
+            Step::Field(name) => {
+                if !value.is_object() {
+                    *value = json!({});
+                }
+                &mut value[*name]
+            }
             Step::Any => {
                 if !value.is_object() {
                     *value = json!({ "main": null });
@@ -257,7 +262,8 @@ fn slot<'v>(mut value: &'v mut Value, steps: &[Step]) -> &'v mut Value {
             }
             Step::Item => {
                 if !value.is_array() {
-                    *value = json!([null]);
+                    let first = Some(value.take()).filter(Value::is_object);
+                    *value = json!([first]);
                 }
                 &mut value[0]
             }

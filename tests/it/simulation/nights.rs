@@ -132,7 +132,7 @@ fn an_empty_answer_leaves_no_file() {
 fn an_answer_that_fails_its_check_is_incomplete() {
     let check = Check {
         min_chars: Some(1000),
-        contains: Vec::new(),
+        ..Check::default()
     };
     let house = night(
         single().with_job("a", |planned| planned.job.check = check),

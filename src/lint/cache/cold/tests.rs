@@ -2,16 +2,15 @@
 
 use super::super::super::fixture::at;
 use super::super::super::{Identity, Rule, Subject};
-use super::super::fixture::{found, sends, with};
+use super::super::fixture::{found, sends, sized, then, with};
 use super::*;
 
 const HOUR: Option<CacheTtl> = Some(CacheTtl::OneHour);
 
 /// A job that sends a system prompt of so many tokens, and so many more.
 fn big(name: &str, cron: &str, cache: Option<CacheTtl>, (prefix, rest): (u64, u64)) -> Subject {
-    with(sends(name, &[cron], cache), |prompt| {
+    with(sized(sends(name, &[cron], cache), prefix), |prompt| {
         prompt.tokens = prefix + rest;
-        prompt.prefix.as_mut().unwrap().tokens = prefix;
     })
 }
 
@@ -120,11 +119,54 @@ fn warm_prefix_does_not_help_where_the_rest_is_large() {
     );
 }
 
+/// With one prefix for the whole system prompt, a neighbour that shares only its first block kept nothing warm.
+#[test]
+fn longest_entry_that_is_alive_counts_of_several_breakpoints() {
+    let blocks = |name, cron, second| {
+        let first = big(name, cron, HOUR, (13_000, 100));
+        then(first, second, 5_000, CacheTtl::OneHour)
+    };
+    let told = |jobs: &[Subject]| {
+        let told = cold(jobs).into_iter();
+        let mut told: Vec<_> = told.map(|one| (one.job.to_string(), one.message)).collect();
+        told.sort_unstable();
+        told
+    };
+    // The second job finds the first block, and sends 5,100 tokens beside it.
+    let jobs = [
+        blocks("a", "0 5 * * *", "of a"),
+        blocks("b", "30 5 * * *", "of b"),
+    ];
+    let of_jobs = told(&jobs);
+    assert_eq!(of_jobs.len(), 1, "{of_jobs:?}");
+    assert_eq!(
+        of_jobs[0].1,
+        "`a` sends about 18,000 tokens with no cache entry alive"
+    );
+    // A second block of 12,000 tokens is cold beside a warm first one.
+    let large = |name, cron, second| {
+        let first = big(name, cron, HOUR, (13_000, 100));
+        then(first, second, 12_000, CacheTtl::OneHour)
+    };
+    let shares_one = [
+        large("a", "0 5 * * *", "of a"),
+        large("b", "30 5 * * *", "of b"),
+    ];
+    let found = told(&shares_one);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[1].1.contains("about 12,000"), "{found:?}");
+    let shares_both = [
+        large("a", "0 5 * * *", "of both"),
+        large("b", "30 5 * * *", "of both"),
+    ];
+    assert_eq!(told(&shares_both).len(), 1);
+}
+
 #[test]
 fn prompt_that_changes_at_every_slot_is_never_warm() {
     let fleeting = |name, cron| {
         with(big(name, cron, HOUR, (13_000, 100)), |prompt| {
-            prompt.prefix.as_mut().unwrap().identity = Identity::Fleeting;
+            prompt.prefixes[0].identity = Identity::Fleeting;
         })
     };
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::super::super::fixture::{at, job};
 use super::super::super::{Effort, Subject};
-use super::super::fixture::{found, model, on, sends, told, with};
+use super::super::fixture::{found, model, on, sends, sized, then, told, with};
 use super::*;
 
 const SHORT: Option<CacheTtl> = Some(CacheTtl::FiveMinutes);
@@ -109,7 +109,7 @@ fn other_texts_models_and_groups_are_no_readers() {
     );
     let both = ["a", "b"];
     let text = with(b.clone(), |prompt| {
-        prompt.prefix.as_mut().unwrap().identity = Identity::Steady("be long".into());
+        prompt.prefixes[0].identity = Identity::Steady("be long".into());
     });
     assert_eq!(never(&[a.clone(), text]), both);
     let mut other = model();
@@ -144,11 +144,7 @@ fn longest_life_of_a_set_counts_for_all() {
 
 #[test]
 fn short_system_prompt_is_not_cached_at_all() {
-    let of = |tokens| {
-        with(sends("a", &["0,30 5 * * *"], SHORT), |prompt| {
-            prompt.prefix.as_mut().unwrap().tokens = tokens;
-        })
-    };
+    let of = |tokens| sized(sends("a", &["0,30 5 * * *"], SHORT), tokens);
     assert_eq!(never(&[of(512)]), ["a"]);
     let found = found(&[of(511)], Rule::CacheNeverRead);
     assert_eq!(
@@ -161,15 +157,53 @@ fn short_system_prompt_is_not_cached_at_all() {
         Some("remove `cache: 5m` from `system`; it does nothing")
     );
     let long = with(of(511), |prompt| {
-        prompt.prefix.as_mut().unwrap().cache = LONG;
+        prompt.prefixes[0].cache = LONG;
     });
     assert_eq!(never(&[long]), ["a"]);
 }
 
 #[test]
+fn every_breakpoint_is_judged_by_itself() {
+    let blocks = |name, cron: &str, second| {
+        then(sends(name, &[cron], LONG), second, 1_000, CacheTtl::OneHour)
+    };
+    let jobs = [
+        blocks("a", "0 5 * * *", "of a"),
+        blocks("b", "30 5 * * *", "of b"),
+    ];
+    let of_jobs = found(&jobs, Rule::CacheNeverRead);
+    assert_eq!(of_jobs.len(), 2, "the first block is read: {of_jobs:?}");
+    // 365 writes of 1,000 tokens at $2 a million more: the first block costs nothing here.
+    assert_eq!(
+        of_jobs[0].message,
+        "`a` caches its system prompt up to block 2 of about 3,000 tokens, but no call with the same system prompt up \
+         to block 2 and model in group `main` ever comes less than an hour before or after: nothing reads it, and \
+         writing it costs about $0.73 a year"
+    );
+    assert_eq!(
+        of_jobs[0].help.as_deref(),
+        Some(
+            "remove `cache: 1h` from block 2 of `system`, or let a job with the same system prompt up to block 2 and \
+             `cache: 1h` fire within the hour"
+        )
+    );
+    let shared = [
+        blocks("a", "0 5 * * *", "of both"),
+        blocks("b", "30 5 * * *", "of both"),
+    ];
+    assert_eq!(never(&shared), [""; 0]);
+    // A job whose whole system prompt is the first block of another reads that block's entry.
+    let single = [
+        sends("a", &["0 5 * * *"], LONG),
+        blocks("b", "30 5 * * *", "of b"),
+    ];
+    assert_eq!(never(&single), ["b"]);
+}
+
+#[test]
 fn prompt_that_changes_at_every_slot_is_told_to_stay_the_same() {
     let fleeting = with(sends("a", &["0,30 5 * * *"], LONG), |prompt| {
-        prompt.prefix.as_mut().unwrap().identity = Identity::Fleeting;
+        prompt.prefixes[0].identity = Identity::Fleeting;
     });
     let found = found(&[fleeting], Rule::CacheNeverRead);
     assert!(
