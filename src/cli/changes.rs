@@ -3,7 +3,8 @@
 //! The system's notices come fast and in pieces: an editor writes a new file
 //! and renames it, a checkout touches a hundred. So a change counts once it
 //! has been quiet for a moment. Where the system gives no notice, as on some
-//! network disks, a look once a minute takes its place.
+//! network disks, a look takes its place: once a minute, or less often where it
+//! takes long.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,11 @@ const QUIET: Duration = Duration::from_millis(300);
 const MOST_WAITS: u32 = 10;
 /// How often we look without a notice.
 const LOOK: Duration = Duration::from_mins(1);
+/// And how much longer than a look we rest after it, as ten thousand files take a tenth of a second, twice each time: so
+/// at most a thousandth of the time goes into looking.
+const REST: u32 = 2_000;
+/// However long a look takes.
+const LONGEST_REST: Duration = Duration::from_mins(10);
 
 /// Hears changes in some folders.
 #[derive(Debug)]
@@ -31,6 +37,8 @@ pub struct Changes {
     heard: UnboundedReceiver<()>,
     /// A change that was heard and not yet told: whoever waited was called away.
     pending: bool,
+    /// How long until we look without a notice.
+    rest: Duration,
 }
 
 impl Changes {
@@ -47,7 +55,13 @@ impl Changes {
             folders: BTreeSet::new(),
             heard,
             pending: false,
+            rest: LOOK,
         }
+    }
+
+    /// Takes note of how long a look took.
+    pub fn rest_after(&mut self, look: Duration) {
+        self.rest = look.saturating_mul(REST).clamp(LOOK, LONGEST_REST);
     }
 
     /// Listens in these folders from here on. A folder that took the place of another of its name is a new one.
@@ -72,7 +86,7 @@ impl Changes {
         if !self.pending {
             tokio::select! {
                 Some(()) = self.heard.recv() => {}
-                () = clock.sleep(LOOK) => {}
+                () = clock.sleep(self.rest) => {}
             }
             self.pending = true;
         }
@@ -133,6 +147,16 @@ mod tests {
         assert!(changes.heard.try_recv().is_err());
     }
 
+    // Ten thousand files were looked at every minute, which alone took more of a core than an idle daemon may.
+    #[test]
+    fn looks_that_take_long_are_rarer() {
+        let mut changes = Changes::listen();
+        for (look, rest) in [(0, 60), (30, 60), (100, 200), (60_000, 600)] {
+            changes.rest_after(Duration::from_millis(look));
+            assert_eq!(changes.rest, Duration::from_secs(rest), "{look} ms");
+        }
+    }
+
     #[test]
     fn only_what_may_be_yaml_counts() {
         for (path, counts) in [
@@ -155,6 +179,7 @@ mod tests {
             folders: BTreeSet::new(),
             heard,
             pending: false,
+            rest: LOOK,
         };
         tell.send(()).unwrap();
         let clock = SystemClock::new();

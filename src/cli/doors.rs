@@ -162,9 +162,11 @@ async fn reload(
             }
             bulletin.reloaded(files);
         }
+        let begun_at = reloader.clock.elapsed();
         if let Some(watched) = reloader.watched().await {
             changes.listen_in(watched.folders);
         }
+        changes.rest_after(reloader.clock.elapsed().saturating_sub(begun_at));
         is_wanted = tokio::select! {
             _ = hangups.recv() => true,
             () = changes.next(&*reloader.clock) => reloader.has_changed().await,

@@ -108,6 +108,10 @@ fn unit_of_the_system_keeps_its_promises_of_safety() {
         ("CapabilityBoundingSet", ""),
         ("RestrictAddressFamilies", "AF_UNIX AF_INET AF_INET6"),
         ("UMask", "0077"),
+        (
+            "Environment",
+            "MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=131072 MALLOC_TOP_PAD_=0",
+        ),
         ("LimitCORE", "0"),
     ] {
         assert_eq!(value(unit, name), expected);
@@ -229,7 +233,9 @@ fn image_runs_the_daemon_as_nobody_special_and_holds_no_secret() {
     is_taken(&line);
     assert_eq!(of_name("USER"), ["10001:10001"]);
     assert_eq!(of_name("STOPSIGNAL"), ["SIGTERM"]);
-    assert_eq!((of_name("ENV").len(), of_name("ARG").len()), (0, 0));
+    let settings = of_name("ENV");
+    assert!(settings.iter().all(|line| line.starts_with("MALLOC_")));
+    assert_eq!((settings.len(), of_name("ARG").len()), (1, 0));
 }
 
 #[test]
