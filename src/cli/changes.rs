@@ -14,6 +14,7 @@ use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::{debug, warn};
 
+use crate::config::is_yaml;
 use crate::engine::ports::Clock;
 
 /// How long it must be quiet. An editor's two steps are milliseconds apart.
@@ -117,9 +118,7 @@ fn tell_if_yaml(tell: &UnboundedSender<()>, event: notify::Result<Event>) {
 
 /// A YAML file, or something without an extension: a folder may have come or gone.
 fn may_count(path: &Path) -> bool {
-    path.extension().is_none_or(|extension| {
-        extension.eq_ignore_ascii_case("yaml") || extension.eq_ignore_ascii_case("yml")
-    })
+    path.extension().is_none() || is_yaml(path)
 }
 
 #[cfg(test)]

@@ -78,6 +78,7 @@ fn unreadable(path: &Path, folder: &Path, message: &str, help: Option<String>) -
 }
 
 /// Whether a file of this name is read as YAML.
+#[must_use]
 pub fn is_yaml(path: &Path) -> bool {
     let ending = path.extension().unwrap_or_default();
     ["yaml", "yml"]

@@ -56,6 +56,7 @@ pub use checked::{
 };
 pub use edit::{DiffLine, FileEdit, Refusal, Side, WriteError, edits, write};
 pub use embedded::{DEFAULTS, embedded_jobs};
+pub use files::is_yaml;
 pub use key_file::Exposed;
 pub use mistakes::{ConfigErrors, Mistake, Related, Unreadable};
 pub use options::{Environment, Options};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretString};
 
+use super::files::absolute;
 use super::zoneinfo::SYSTEM_ZONEINFO;
 
 /// What to read.
@@ -40,6 +41,15 @@ impl Options {
             environment: Environment::default(),
             zoneinfo: PathBuf::from(SYSTEM_ZONEINFO),
             edited: BTreeMap::new(),
+        }
+    }
+
+    /// The settings file, there or not: the one that is named, or else the usual one of the working folder.
+    #[must_use]
+    pub(super) fn settings_file(&self, folder: &Path) -> PathBuf {
+        match &self.config_file {
+            Some(file) => absolute(file),
+            None => folder.join("offpeak.yaml"),
         }
     }
 

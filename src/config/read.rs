@@ -125,10 +125,8 @@ pub fn read(options: &Options) -> Reading {
 
 /// The settings file: the one that is named, else the usual one if it is there.
 fn settings_path(options: &Options, folder: &Path) -> Option<PathBuf> {
-    match &options.config_file {
-        Some(file) => Some(files::absolute(file)),
-        None => Some(folder.join("offpeak.yaml")).filter(|path| files::is_there(path)),
-    }
+    let is_named = options.config_file.is_some();
+    Some(options.settings_file(folder)).filter(|path| is_named || files::is_there(path))
 }
 
 fn read_settings(
@@ -217,10 +215,7 @@ fn assemble(
             path: options.store_folder(folder, store),
             keep: *keep,
         },
-        settings_file: match &options.config_file {
-            Some(file) => files::absolute(file),
-            None => folder.join("offpeak.yaml"),
-        },
+        settings_file: options.settings_file(folder),
         job_folders: files::job_folders(&options.jobs, folder),
         keys: settings.keys,
         upstream: settings.upstream,

@@ -22,10 +22,7 @@ pub struct Watched {
 #[must_use]
 pub fn watched(options: &Options) -> Watched {
     let folder = absolute(&options.folder);
-    let settings = match &options.config_file {
-        Some(file) => absolute(file),
-        None => folder.join("offpeak.yaml"),
-    };
+    let settings = options.settings_file(&folder);
     let (jobs, _unreadable) = files::find_jobs(&options.jobs, &folder);
     let roots = if options.jobs.is_empty() {
         vec![folder.join("jobs")]

@@ -449,13 +449,17 @@ async fn command_over_its_time_is_ended() {
 /// A child of a shell once outlived the shell's timeout: only the whole process group may be ended.
 #[tokio::test]
 async fn children_of_a_command_over_its_time_are_ended_too() {
-    let script = "sleep 600 & echo $! > child; echo started; wait";
+    child_is_ended("sleep 600 & echo $! > child; echo started; wait").await;
+}
+
+/// The child that a script starts and names in `child` is ended when the run is dropped.
+async fn child_is_ended(script: &str) {
     let bench = Bench::new("p").command_input("log", &["sh", "-c", script]);
     let child = bench.path("child");
     let files = bench.files();
     let (job, slot) = (bench.job.clone(), slot());
     tokio::select! {
-        _ = files.prepare(&job, &slot) => panic!("the command ended by itself"),
+        _ = files.prepare(&job, &slot) => panic!("nobody waited for the child"),
         () = is_written(&child) => {}
     }
     // The future of the run is dropped here, as at a stop.

@@ -10,6 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::cli::{CliError, Context};
+use crate::config::is_yaml;
 
 /// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,10 +112,7 @@ impl Target {
 
 /// What stands in the way of a file at a path; `None` if nothing does.
 fn obstacle(path: &Path, content: Content) -> io::Result<Option<String>> {
-    let is_yaml = path.extension().is_some_and(|extension| {
-        extension.eq_ignore_ascii_case("yaml") || extension.eq_ignore_ascii_case("yml")
-    });
-    if is_yaml {
+    if is_yaml(path) {
         return Ok(Some("jobs and settings have such names".to_owned()));
     }
     if !folder_of(path).is_dir() {

@@ -7,20 +7,7 @@ use super::*;
 /// The program has ended, and its child keeps the output open: the wait for it would last as long as the child.
 #[tokio::test]
 async fn child_that_keeps_the_output_open_is_ended_with_the_run() {
-    let script = "echo started; (trap '' TERM HUP; sleep 600) & echo $! > child";
-    let bench = Bench::new("p").command_input("log", &["sh", "-c", script]);
-    let child = bench.path("child");
-    let files = bench.files();
-    let (job, slot) = (bench.job.clone(), slot());
-    tokio::select! {
-        _ = files.prepare(&job, &slot) => panic!("nobody waited for the child"),
-        () = is_written(&child) => {}
-    }
-    let pid = fs::read_to_string(&child).unwrap();
-    let limit = Duration::from_secs(10);
-    tokio::time::timeout(limit, is_gone(pid.trim()))
-        .await
-        .expect("the child was ended");
+    child_is_ended("echo started; (trap '' TERM HUP; sleep 600) & echo $! > child").await;
 }
 
 #[tokio::test]
