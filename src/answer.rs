@@ -1,5 +1,6 @@
 //! What comes back from the API: an answer, or the way in which there is none.
 
+use std::ops::Add;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -17,6 +18,10 @@ pub struct Answer {
     pub stop_reason: StopReason,
     /// What was counted; `None` means unknown, not zero.
     pub usage: Option<Usage>,
+    /// The content blocks as a JSON list, if the model paused: it goes on when they are sent back unchanged.
+    pub paused: Option<String>,
+    /// The server tools that failed inside the answer, a line each such as `web_search: max_uses_exceeded`.
+    pub tool_errors: Vec<String>,
 }
 
 /// Why the model stopped.
@@ -85,6 +90,26 @@ pub struct Usage {
     pub cache_read_tokens: u64,
     /// Billed output, thinking included.
     pub output_tokens: u64,
+}
+
+impl Add for Usage {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.saturating_add(more.input_tokens),
+            cache_write_5m_tokens: self
+                .cache_write_5m_tokens
+                .saturating_add(more.cache_write_5m_tokens),
+            cache_write_1h_tokens: self
+                .cache_write_1h_tokens
+                .saturating_add(more.cache_write_1h_tokens),
+            cache_read_tokens: self
+                .cache_read_tokens
+                .saturating_add(more.cache_read_tokens),
+            output_tokens: self.output_tokens.saturating_add(more.output_tokens),
+        }
+    }
 }
 
 /// A reply that held a whole [`Answer`].

@@ -7,6 +7,7 @@
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::iter;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -79,8 +80,16 @@ pub struct Job {
     pub group: GroupId,
     /// When it fires, as text.
     pub schedule: Schedule,
-    /// What it sends, before variables are filled in.
+    /// What it sends, before variables are filled in; of a chain the first step.
     pub template: Template,
+    /// The further steps of a chain, in order; empty for a job with one prompt.
+    pub then: Vec<Template>,
+    /// What it makes a call, or a chain of them, for each; `None` for one answer a slot.
+    pub for_each: Option<ForEach>,
+    /// How many items may be under way at once, at least 1.
+    pub concurrency: u32,
+    /// The model that is asked after the first is gone, or was overloaded to the last attempt.
+    pub fallback_model: Option<String>,
     /// Named texts for the prompt, in the order of the file.
     pub inputs: Vec<Input>,
     /// What to do when every input is empty.
@@ -159,9 +168,54 @@ impl<T> SystemBlock<T> {
     }
 }
 
+impl Job {
+    /// The steps of its chain, in order; at least one.
+    pub fn chain(&self) -> impl Iterator<Item = &Template> {
+        iter::once(&self.template).chain(&self.then)
+    }
+}
+
+/// What a job makes a call for each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForEach {
+    /// Where the items come from.
+    pub source: ItemSource,
+    /// Which of them are taken.
+    pub which: Which,
+    /// The most that one slot takes; the rest is left to later slots, if only changed ones are taken.
+    pub limit: Option<u32>,
+}
+
+/// Where items come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ItemSource {
+    /// Files that fit a pattern such as `docs/**/*.md`, below an absolute folder; by name.
+    Files {
+        /// Where the pattern starts.
+        folder: PathBuf,
+        /// The pattern, relative to the folder.
+        pattern: String,
+    },
+    /// The lines of a text that are not blank, in order.
+    Lines(Box<Input>),
+    /// The elements of a JSON list, or the JSON values of a text with one a line, in order.
+    Records(Box<Input>),
+}
+
+/// Which items are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// Every one, in each slot.
+    All,
+    /// Those that are new, or have changed since they were last done.
+    ChangedSinceSuccess,
+}
+
 /// What a job sends before its variables are filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
+    /// The variable by which later steps know the answer; `None` for a job with one prompt.
+    pub name: Option<String>,
     /// The model id.
     pub model: String,
     /// The most tokens that the answer may have, thinking included.
@@ -321,6 +375,8 @@ pub struct Request {
     pub system: Vec<SystemBlock<String>>,
     /// The user message.
     pub prompt: String,
+    /// What the model wrote before it paused: each a JSON list of content blocks, sent back unchanged; empty at first.
+    pub so_far: Vec<String>,
     /// Whether the answer comes as an event stream.
     pub delivery: Delivery,
     /// Any other body field, as `(name, JSON text)`.

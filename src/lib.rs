@@ -12,7 +12,7 @@
 //!
 //! | Ring | Modules |
 //! |---|---|
-//! | 0 words | [`job`], [`slot`], [`answer`], [`outcome`], [`secret`], [`span`], [`tag`] |
+//! | 0 words | [`job`], [`piece`], [`slot`], [`answer`], [`outcome`], [`secret`], [`span`], [`tag`] |
 //! | 1 core | [`schedule`], [`lint`], [`strip`], [`guard`], [`report`] |
 //! | 2 engine | [`engine`] |
 //! | 3 edge | [`config`], [`workspace`], [`anthropic`], [`store`], [`clock`], [`dice`], [`notify`], [`sim`], [`standin`] |
@@ -28,6 +28,7 @@
 pub mod answer;
 pub mod job;
 pub mod outcome;
+pub mod piece;
 pub mod secret;
 pub mod slot;
 pub mod span;

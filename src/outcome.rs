@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 
 use crate::answer::{StopReason, Usage};
 use crate::job::{GroupId, JobId};
+use crate::piece::CallName;
 use crate::slot::Origin;
 
 /// What an attempt's answer means to the retry layer.
@@ -262,6 +263,19 @@ pub struct Run {
     pub deferred: Option<DeferredTo>,
 }
 
+impl Run {
+    /// Adds an answer of one of its calls. What is unknown of one is unknown of all.
+    pub fn count(&mut self, stop_reason: StopReason, usage: Option<Usage>, cost_usd: Option<f64>) {
+        if self.stop_reason.is_none() {
+            (self.usage, self.cost_usd) = (usage, cost_usd);
+        } else {
+            self.usage = self.usage.zip(usage).map(|(sum, more)| sum + more);
+            self.cost_usd = self.cost_usd.zip(cost_usd).map(|(sum, more)| sum + more);
+        }
+        self.stop_reason = Some(stop_reason);
+    }
+}
+
 /// Where yielded work went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeferredTo {
@@ -276,7 +290,9 @@ pub struct DeferredTo {
 /// One HTTP request sent for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// Counted from 1.
+    /// The call that it was sent for.
+    pub call: CallName,
+    /// Counted from 1, anew for each call.
     pub n: u32,
     /// When it was sent.
     pub started_at: DateTime<Utc>,

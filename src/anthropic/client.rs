@@ -113,7 +113,7 @@ pub enum ClientError {
 
 /// Why a request is not sent at all.
 #[derive(Debug, thiserror::Error)]
-enum Unsendable {
+pub(super) enum Unsendable {
     #[error("key `{key}` has no secret; set the variable or the file that `keys` names for it")]
     NoSecret { key: KeyId },
     #[error("the secret of key `{key}` cannot stand in a header")]
@@ -126,10 +126,10 @@ enum Unsendable {
 
 /// A client of the Messages API.
 pub struct Client {
-    http: reqwest::Client,
-    url: Url,
-    version: HeaderValue,
-    settings: ClientSettings,
+    pub(super) http: reqwest::Client,
+    pub(super) url: Url,
+    pub(super) version: HeaderValue,
+    pub(super) settings: ClientSettings,
 }
 
 impl fmt::Debug for Client {

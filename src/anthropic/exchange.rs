@@ -113,6 +113,34 @@ impl<'a> Exchange<'a> {
         }
     }
 
+    /// Sends the request and brings a body of success back as it is.
+    pub async fn body(
+        mut self,
+        http: &reqwest::Client,
+        ready: reqwest::Request,
+    ) -> Result<(Head, Vec<u8>), SendFailure> {
+        let mut response = self.open(http, ready).await?;
+        let head = Head::read(
+            response.status().as_u16(),
+            response.headers(),
+            self.clock.now(),
+            self.secret,
+        );
+        match head.status {
+            200..=299 => {
+                let mut body = Vec::new();
+                self.gather(&head, &mut response, |bytes| {
+                    body.extend_from_slice(bytes);
+                    false
+                })
+                .await?;
+                Ok((head, body))
+            }
+            300..=399 => Err(head.redirect(self.secret)),
+            _ => Err(self.read_refusal(&head, &mut response).await),
+        }
+    }
+
     /// Connects, sends, and waits for status and headers.
     async fn open(
         &self,

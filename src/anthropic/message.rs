@@ -152,6 +152,8 @@ impl Gathering {
             text: join(self.blocks),
             stop_reason: StopReason::from(reason.as_str()),
             usage: self.counters.usage(),
+            paused: None,
+            tool_errors: Vec::new(),
         })
     }
 

@@ -3,8 +3,11 @@
 //! [`Client`] implements [`crate::engine::ports::Upstream`]. It retries
 //! nothing, follows no redirect and decides nothing about what a failure
 //! means: that is the guard's part. It holds the four timeouts against the
-//! clock that it is given, so that a night can pass in seconds.
+//! clock that it is given, so that a night can pass in seconds. What a person
+//! asks beside the messages (which models there are, how many tokens a request
+//! has) is in [`catalog`].
 
+pub mod catalog;
 pub mod client;
 pub mod failure;
 pub mod key;
@@ -19,6 +22,7 @@ mod exchange;
 mod timing;
 mod transport;
 
+pub use catalog::{Lifecycle, Listed};
 pub use client::{Client, ClientError, ClientSettings};
 pub use models::{Model, ModelError, Models, Price, Refuses, estimate_tokens};
 pub use target::Auth;

@@ -121,6 +121,12 @@ impl Models {
         })
     }
 
+    /// The date of the prices and ends.
+    #[must_use]
+    pub const fn as_of(&self) -> NaiveDate {
+        self.as_of
+    }
+
     /// Every model, in the order of the table.
     #[must_use]
     pub fn all(&self) -> &[Model] {
@@ -208,7 +214,7 @@ fn family(id: &str) -> Option<&str> {
 }
 
 /// The id without a date of eight digits at its end.
-fn undated(id: &str) -> Option<&str> {
+pub(super) fn undated(id: &str) -> Option<&str> {
     let (alias, date) = id.rsplit_once('-')?;
     (date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit())).then_some(alias)
 }

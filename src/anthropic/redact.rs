@@ -255,6 +255,8 @@ mod tests {
             text: "gateway-7".to_owned(),
             stop_reason: StopReason::Other("no gateway-7".to_owned()),
             usage: None,
+            paused: None,
+            tool_errors: Vec::new(),
         };
         let clean = redacted(answer, &SecretString::from("gateway-7"));
         assert_eq!(

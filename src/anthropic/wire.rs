@@ -92,6 +92,30 @@ pub fn body(request: &Request) -> Result<Value, BodyError> {
     Ok(Value::Object(body))
 }
 
+/// The body fields that count toward the input of a request, and that its count takes.
+const COUNTED_FIELDS: [&str; 8] = [
+    "model",
+    "system",
+    "messages",
+    "thinking",
+    "output_config",
+    "tools",
+    "tool_choice",
+    "cache_control",
+];
+
+/// The body with which the tokens of a request are counted: the same, without what says how to answer.
+///
+/// # Errors
+/// Those of [`body`].
+pub fn count_body(request: &Request) -> Result<Value, BodyError> {
+    let mut body = body(request)?;
+    if let Some(fields) = body.as_object_mut() {
+        fields.retain(|name, _| COUNTED_FIELDS.contains(&name.as_str()));
+    }
+    Ok(body)
+}
+
 /// The bytes of [`body`].
 ///
 /// # Errors
@@ -177,6 +201,8 @@ impl Message {
             text: text_of(&self.content),
             stop_reason: StopReason::from(self.stop_reason.as_deref().unwrap_or("null")),
             usage: self.usage.and_then(|counters| counters.usage()),
+            paused: None,
+            tool_errors: Vec::new(),
         })
     }
 }
@@ -300,7 +326,7 @@ fn object(value: Value) -> Option<Value> {
 }
 
 /// A whole number from zero up; anything else counts as missing.
-fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     Ok(Value::deserialize(deserializer)?.as_u64())
 }
 

@@ -1,5 +1,6 @@
 //! The command line as clap sees it.
 
+mod models;
 mod person;
 
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 use chrono::{DateTime, NaiveDate, Utc};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub use models::Models;
 pub use person::{DropWork, Pause, Resume, Retry};
 
 /// A cron-style scheduler daemon for Claude API calls.
@@ -86,6 +88,8 @@ pub enum Command {
     DryRun(DryRun),
     /// Run a job once, now, through the same guard and store.
     Run(Run),
+    /// Ask the API which models a key can use, and say which jobs ask others.
+    Models(Models),
     /// Fire every slot on time until told to stop.
     Daemon(Daemon),
     /// Watch one night in time-lapse against a built-in stand-in for the API.
@@ -189,6 +193,9 @@ pub struct DryRun {
     /// Run the job's input commands; without it a placeholder stands for their output.
     #[arg(long)]
     pub run_commands: bool,
+    /// Let the API count the input tokens in place of an estimate; needs the key, and sends the request's texts there.
+    #[arg(long)]
+    pub count: bool,
 }
 
 /// Arguments of `run`.
@@ -282,7 +289,9 @@ A script, rules tried in order:
     - { times: 1, then: { error: { status: 429, retry_after: 20 } } }
     - { when: { contains: digest }, times: 1, then: { cut: { after: 5 } } }
     - { when: { share: 0.1 }, then: { slow: { first_byte: 40s } } }
-Also: hang_up, silence, stream_error, body, redirect, answer.";
+  models: { gone: [claude-sonnet-4-5], page: 5 }
+Also: hang_up, silence, stream_error, body, redirect, answer; `endpoint: models`
+or `count_tokens` in `when`; `models: { retires: { MODEL: INSTANT } }`.";
 
 /// Arguments of `mock`.
 #[derive(Debug, ClapArgs)]

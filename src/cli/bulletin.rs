@@ -155,6 +155,7 @@ impl Bulletin {
             | Notice::Attempted { .. }
             | Notice::Unrecorded { .. }
             | Notice::Recorded { .. }
+            | Notice::Redelivered { .. }
             | Notice::SteppedBack { .. }
             | Notice::SpanSkipped { .. }
             | Notice::ZonesChanged { .. }

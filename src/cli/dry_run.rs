@@ -1,4 +1,4 @@
-//! `dry-run`: what a job would send, and when. Sends nothing, writes nothing, needs no key.
+//! `dry-run`: what a job would send, and when. Writes nothing; sends nothing and needs no key, but with `--count`.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -6,17 +6,17 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 
-use super::{CliError, Context, Exit, args, json as twins, linting, prompts, status, times};
+use super::{CliError, Context, Exit, args, count, json as twins, linting, prompts, status, times};
 use crate::answer::Usage;
 use crate::anthropic::{Models, wire};
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::engine::PlannedJob;
-use crate::engine::ports::Prepared;
+use crate::engine::ports::Unready;
 use crate::guard::Guard;
 use crate::job::{CacheTtl, JobId, Request};
 use crate::slot::Slot;
-use crate::workspace::{Preview, RunCommands};
+use crate::workspace::{Prepared, Preview, RunCommands};
 
 /// How many coming slots are shown.
 const NEXT: usize = 3;
@@ -30,6 +30,8 @@ struct Sketch<'a> {
     preview: Preview,
     guard: Option<Guard>,
     next: Vec<DateTime<Utc>>,
+    /// The input tokens as the API counts them, if it was asked.
+    counted: Option<u64>,
 }
 
 /// Prints one slot of a job as it would be.
@@ -88,6 +90,10 @@ fn sketch<'a>(
             .into_iter()
             .find_map(|(group, guard)| (group == planned.job.group).then_some(guard)),
     };
+    let counted = match &preview.prepared {
+        Prepared::Ready(request) if args.count => Some(count::ask(context, config, request)?),
+        Prepared::Ready(_) | Prepared::Empty | Prepared::Failed(..) => None,
+    };
     Ok(Sketch {
         planned,
         slot: slot.clone(),
@@ -96,6 +102,7 @@ fn sketch<'a>(
         preview,
         guard,
         next: linting::upcoming(&planned.timetable, slot.fire_at, NEXT),
+        counted,
     })
 }
 
@@ -141,7 +148,7 @@ fn estimate(request: &Request) -> Estimate {
 }
 
 /// The tokens between each breakpoint of the system prompt and the one before it, with its life.
-fn written(request: &Request) -> Vec<(u64, CacheTtl)> {
+pub(super) fn written(request: &Request) -> Vec<(u64, CacheTtl)> {
     let mut before = 0;
     let blocks = request.system.iter().zip(prompts::block_ends(request));
     let written = blocks.filter_map(|(block, end)| {
@@ -192,6 +199,19 @@ fn as_text(
     prepared_as_text(context, sketch, out)
 }
 
+/// Tokens and dollars as far as they can be known offline, in a line.
+fn estimated(request: &Request) -> String {
+    let estimate = estimate(request);
+    let cost = estimate.cost_usd.map_or_else(
+        || "unknown price".to_owned(),
+        |cost| format!("about ${cost:.4} if all of it is used"),
+    );
+    format!(
+        "estimate  about {} input tokens (offline, ±30 %), at most {} output: {cost}",
+        estimate.input_tokens, estimate.max_output_tokens
+    )
+}
+
 fn prepared_as_text(
     context: &Context,
     sketch: &Sketch<'_>,
@@ -202,20 +222,14 @@ fn prepared_as_text(
         Prepared::Empty => {
             return writeln!(out, "\nevery input is empty: the slot would be skipped");
         }
-        Prepared::Failed(reason, message) => {
+        Prepared::Failed(Unready { reason, message }) => {
             return writeln!(out, "\nthe run would fail ({reason}): {message}");
         }
     };
-    let estimate = estimate(request);
-    let cost = estimate.cost_usd.map_or_else(
-        || "unknown price".to_owned(),
-        |cost| format!("about ${cost:.4} if all of it is used"),
-    );
-    writeln!(
-        out,
-        "estimate  about {} input tokens (offline, ±30 %), at most {} output: {cost}",
-        estimate.input_tokens, estimate.max_output_tokens
-    )?;
+    match sketch.counted {
+        Some(tokens) => writeln!(out, "{}", count::line(request, tokens))?,
+        None => writeln!(out, "{}", estimated(request))?,
+    }
     for advice in cache_advice(request) {
         writeln!(out, "cache     {advice}")?;
     }
@@ -305,9 +319,12 @@ fn as_json(sketch: &Sketch<'_>) -> serde_json::Value {
                 "max_output_tokens": estimate.max_output_tokens,
                 "cost_usd": estimate.cost_usd,
             });
+            if let Some(tokens) = sketch.counted {
+                value["estimate"] = count::json(request, tokens);
+            }
         }
         Prepared::Empty => value["skipped"] = json!("empty_input"),
-        Prepared::Failed(reason, message) => {
+        Prepared::Failed(Unready { reason, message }) => {
             value["failed"] = json!({ "reason": reason.as_str(), "message": message });
         }
     }

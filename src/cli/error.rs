@@ -46,6 +46,14 @@ pub enum CliError {
         /// The way out.
         help: String,
     },
+    /// The API has no answer for a person.
+    #[error("{what}\n{help}")]
+    Upstream {
+        /// What broke.
+        what: String,
+        /// The way out.
+        help: &'static str,
+    },
     /// Something that must be there is not.
     #[error("{0} is missing")]
     Missing(String),
@@ -123,6 +131,7 @@ impl CliError {
             Self::Config(errors) if errors.unreadable.is_empty() => Exit::No,
             Self::Unsafe { .. }
             | Self::No { .. }
+            | Self::Upstream { .. }
             | Self::SharedSecrets { .. }
             | Self::Write(WriteError::Changed { .. })
             | Self::Engine(

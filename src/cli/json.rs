@@ -153,6 +153,9 @@ pub fn run(run: &Run) -> Value {
 fn attempt(attempt: &Attempt) -> Value {
     let end = attempt.end.as_ref();
     compact(json!({
+        "item": attempt.call.item.as_deref(),
+        "step": (attempt.call.step > 1).then_some(attempt.call.step),
+        "part": (attempt.call.part > 1).then_some(attempt.call.part),
         "n": attempt.n,
         "status": end.and_then(|end| end.status),
         "class": end.and_then(|end| end.class).map(crate::outcome::Class::as_str),

@@ -11,8 +11,8 @@ use super::{Context, json, times};
 use crate::anthropic::Models;
 use crate::config::{self, Config, ConfigErrors, Reading, Report, Style};
 use crate::engine::{Plan, PlannedJob};
-use crate::job::{JobId, JobState};
-use crate::lint::{BreakerNeed, Effort, Finding, Rule, Rules, Subject, Verdict};
+use crate::job::{Job, JobId, JobState};
+use crate::lint::{BreakerNeed, Effort, Fallback, Finding, Rule, Rules, Subject, Verdict};
 use crate::schedule::{PeakWindows, Timetable};
 
 /// A group's pickup slots are reported under this word and the group's name; no job can have a colon in its name.
@@ -30,9 +30,13 @@ pub fn subjects(config: &Config) -> Vec<Subject> {
     let mut shapes = Shapes::new(&models, &config.upstream.version);
     let mut prompts = Prompts::new(models.clone());
     let mut subjects: Vec<Subject> = enabled
-        .map(|planned| Subject {
-            shape: Some(shapes.of(&planned.job)),
-            ..subject(planned, config.accepted.get(&planned.job.id), &mut prompts)
+        .map(|planned| {
+            let subject = subject(planned, config.accepted.get(&planned.job.id), &mut prompts);
+            Subject {
+                shape: Some(shapes.of(&planned.job)),
+                fallback: fallback(&planned.job, &subject, &mut shapes, &mut prompts),
+                ..subject
+            }
         })
         .collect();
     subjects.extend(plan.groups.iter().filter_map(|(group, planned)| {
@@ -78,6 +82,21 @@ fn subject(
         accepted: accepted.cloned().unwrap_or_default(),
         ..subject
     }
+}
+
+/// What would be asked of a job's fallback.
+fn fallback(
+    job: &Job,
+    subject: &Subject,
+    shapes: &mut Shapes<'_>,
+    prompts: &mut Prompts,
+) -> Option<Fallback> {
+    let id = job.fallback_model.as_ref()?;
+    let tokens = subject.prompt.as_ref().map_or(0, |prompt| prompt.tokens);
+    Some(Fallback {
+        model: prompts.model(id, tokens),
+        shape: shapes.at(job, id),
+    })
 }
 
 /// Everything that was found, as reports with their places: unreadable files, mistakes, findings.

@@ -3,8 +3,9 @@
 use tracing::{error, info, warn};
 
 use crate::engine::Notice;
-use crate::engine::ports::Fate;
+use crate::engine::ports::{After, Delivery, DeliveryEnd, Fate, Finish};
 use crate::outcome::{Attempt, Class, Outcome};
+use crate::slot::Slot;
 
 /// Writes one notice to the log.
 pub fn write(notice: &Notice) {
@@ -27,21 +28,14 @@ pub fn write(notice: &Notice) {
         }
         Notice::Attempted { slot, attempt } => attempted(slot, attempt),
         Notice::Ended { slot, finish } => ended(slot, finish),
-        Notice::Unrecorded { slot, finish } => {
-            let output = finish
-                .output
-                .as_ref()
-                .map(|path| path.display().to_string());
-            let (outcome, note) = (finish.outcome.to_string(), finish.note.as_deref());
-            error!(job = %slot.job, fire_at = %slot.fire_at.to_rfc3339(), run = finish.run.0, outcome, output, note,
-                "an answer came and the store does not know it; its run counts as interrupted");
-        }
+        Notice::Unrecorded { slot, finish } => unrecorded(slot, finish),
         Notice::Recorded { slot, fate } => recorded(slot, fate),
         Notice::Recovered { run } => {
             let (job, note) = (run.job.as_str(), run.note.as_deref());
             let outcome = run.outcome.as_ref().map(Outcome::as_str);
             warn!(job, fire_at = %run.fire_at.to_rfc3339(), run = run.id.0, outcome, note, "a run that was cut off is closed");
         }
+        Notice::Redelivered { delivery, end, .. } => redelivered(delivery, end),
         Notice::SteppedBack { from, to } => {
             warn!(from = %from.to_rfc3339(), to = %to.to_rfc3339(), "the clock stepped back; the new time holds");
         }
@@ -81,7 +75,7 @@ pub fn write(notice: &Notice) {
     }
 }
 
-fn attempted(slot: &crate::slot::Slot, attempt: &Attempt) {
+fn attempted(slot: &Slot, attempt: &Attempt) {
     let Some(end) = &attempt.end else { return };
     let (job, n) = (slot.job.as_str(), attempt.n);
     let latency_ms = u64::try_from(end.latency.as_millis()).unwrap_or(u64::MAX);
@@ -103,7 +97,7 @@ fn attempted(slot: &crate::slot::Slot, attempt: &Attempt) {
     }
 }
 
-fn ended(slot: &crate::slot::Slot, finish: &crate::engine::ports::Finish) {
+fn ended(slot: &Slot, finish: &Finish) {
     let (job, fire_at) = (slot.job.as_str(), slot.fire_at.to_rfc3339());
     let (outcome, reason) = (finish.outcome.as_str(), finish.outcome.reason());
     let note = finish.note.as_deref();
@@ -135,7 +129,41 @@ fn ended(slot: &crate::slot::Slot, finish: &crate::engine::ports::Finish) {
     }
 }
 
-fn recorded(slot: &crate::slot::Slot, fate: &Fate) {
+fn unrecorded(slot: &Slot, finish: &Finish) {
+    let output = finish
+        .output
+        .as_ref()
+        .map(|path| path.display().to_string());
+    let (outcome, note) = (finish.outcome.to_string(), finish.note.as_deref());
+    error!(job = %slot.job, fire_at = %slot.fire_at.to_rfc3339(), run = finish.run.0, outcome, output, note,
+        "an answer came and the store does not know it; its run counts as interrupted");
+}
+
+fn redelivered(delivery: &Delivery, end: &DeliveryEnd) {
+    let (job, fire_at) = (
+        delivery.slot.job.as_str(),
+        delivery.slot.fire_at.to_rfc3339(),
+    );
+    let item = delivery.item.as_ref().map(|item| item.name.as_str());
+    let tries = delivery.tries.saturating_add(1);
+    let output = end.output.as_ref().map(|path| path.display().to_string());
+    match &end.then {
+        After::Done => info!(job, fire_at, item, tries, output, "answer delivered"),
+        After::Again(at, error) => {
+            let next = at.to_rfc3339();
+            warn!(
+                job,
+                fire_at, item, tries, next, error, "answer not delivered yet"
+            );
+        }
+        After::GiveUp(error) => error!(
+            job,
+            fire_at, item, tries, error, "answer not delivered; it is left in the store"
+        ),
+    }
+}
+
+fn recorded(slot: &Slot, fate: &Fate) {
     let (job, fire_at) = (slot.job.as_str(), slot.fire_at.to_rfc3339());
     match fate {
         Fate::Fire => {}

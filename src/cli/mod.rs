@@ -4,11 +4,13 @@
 //! lower ring.
 
 pub mod args;
+mod asked;
 mod bulletin;
 mod changes;
 pub mod chores;
 mod config;
 mod context;
+mod count;
 mod daemon;
 mod demo;
 mod doors;
@@ -26,6 +28,7 @@ mod linting;
 mod logging;
 mod memory;
 mod mock;
+mod models;
 mod names;
 mod pause;
 mod plan;
@@ -82,6 +85,7 @@ fn dispatch(context: &Context, command: Command, out: &mut dyn Write) -> Result<
         Command::Plan(args) => plan::run(context, &args, out),
         Command::DryRun(args) => dry_run::run(context, &args, out),
         Command::Run(args) => run::run(context, &args, out),
+        Command::Models(args) => models::run(context, &args, out),
         Command::Daemon(args) => daemon::run(context, &args, out),
         Command::Demo(args) => demo::run(context, &args, out),
         Command::Status => status::run(context, out),

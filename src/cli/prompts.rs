@@ -61,6 +61,7 @@ pub fn model(models: &Models, id: &str, prompt_tokens: u64) -> Model {
             Some(_) => Known::Yes,
             None => near(models, id).map_or(Known::No, |near| Known::Near(near.to_owned())),
         },
+        as_of: models.as_of(),
         ends_on: found.and_then(|model| model.ends_on),
         successor: models.successor(id).map(|model| model.id.clone()),
         min_cacheable_tokens: found.and_then(|model| model.min_cacheable_tokens),
@@ -133,7 +134,8 @@ impl Prompts {
         })
     }
 
-    fn model(&mut self, id: &str, tokens: u64) -> Arc<Model> {
+    /// What the table says of a model, at the prices for a prompt of this size; each is looked up once.
+    pub fn model(&mut self, id: &str, tokens: u64) -> Arc<Model> {
         let long = self.models.find(id).and_then(|model| model.long_prompt);
         let step = long
             .map(|long| long.over_tokens)

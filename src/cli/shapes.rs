@@ -28,8 +28,13 @@ impl<'a> Shapes<'a> {
         }
     }
 
-    /// What a job asks for.
+    /// What a job asks of its own model.
     pub fn of(&mut self, job: &Job) -> Shape {
+        self.at(job, &job.template.model)
+    }
+
+    /// What a job asks when this model is asked in place of its own.
+    pub fn at(&mut self, job: &Job, model: &str) -> Shape {
         let template = &job.template;
         let fields = template.extra.iter();
         // The decoder has written them as JSON.
@@ -39,8 +44,8 @@ impl<'a> Shapes<'a> {
         });
         let fields: HashMap<&str, Value> = read.collect();
         Shape {
-            model: template.model.clone(),
-            limits: self.limits(&template.model),
+            model: model.to_owned(),
+            limits: self.limits(model),
             version: self.version.trim().to_owned(),
             max_tokens: template.max_tokens,
             thinking: fields.get("thinking").and_then(thinking),

@@ -67,6 +67,11 @@ impl Teller {
     pub fn hear(&self, notice: &Notice) {
         match notice {
             Notice::Ended { slot, finish } => self.send(Heard::Ended(Ending::new(slot, finish))),
+            Notice::Redelivered { delivery, end, at } => {
+                if let Some(ending) = Ending::redelivered(delivery, end, *at) {
+                    self.send(Heard::Ended(ending));
+                }
+            }
             // A run that a crash cut off goes on, or was a person's.
             Notice::Recovered { .. }
             | Notice::Planned { .. }

@@ -27,7 +27,14 @@ use super::source::Place;
 use super::{templates, typed, value};
 
 /// The fields of a job of which the API may refuse what they say together.
-const ASKING: [&str; 5] = ["max_tokens", "model", "system", "thinking", "tools"];
+const ASKING: [&str; 6] = [
+    "fallback_model",
+    "max_tokens",
+    "model",
+    "system",
+    "thinking",
+    "tools",
+];
 
 /// A job whose schedule could be read, and where the linter's findings about it belong.
 #[derive(Debug)]
@@ -101,6 +108,10 @@ pub fn job(
         group,
         schedule,
         template: content.template,
+        then: Vec::new(),
+        for_each: None,
+        concurrency: 1,
+        fallback_model: content.fallback_model,
         inputs: content.inputs,
         on_empty_input: content.on_empty_input,
         output,
@@ -193,6 +204,7 @@ struct Content {
     inputs: Vec<Input>,
     on_empty_input: OnEmptyInput,
     template: Template,
+    fallback_model: Option<String>,
     schema: Option<DecodedSchema>,
     asking: BTreeMap<String, Place>,
 }
@@ -237,6 +249,7 @@ fn content(
         .unwrap_or(defaults.max_tokens);
     let asked = asked(cx, fields, folder, max_tokens);
     let template = Template {
+        name: None,
         model: fields
             .read(cx, "model", model)
             .unwrap_or_else(|| defaults.model.clone()),
@@ -246,13 +259,30 @@ fn content(
         delivery: asked.delivery,
         extra: asked.extra,
     };
+    let first = &template.model;
+    let fallback_model = fields.read(cx, "fallback_model", |cx, f| fallback(cx, f, first));
     Content {
         inputs,
         on_empty_input,
         template,
+        fallback_model,
         schema: asked.schema,
         asking: own.into_iter().chain(asked.places).collect(),
     }
+}
+
+/// The model that is asked in place of the first; one that is the first itself would be asked for nothing.
+fn fallback(cx: &mut Context<'_>, field: Field<'_>, first: &str) -> Option<String> {
+    let fallback = model(cx, field)?;
+    if fallback != first {
+        return Some(fallback);
+    }
+    cx.bad_field(
+        field.place(),
+        format!("`fallback_model` is `{first}`, the model that the job asks first"),
+        Some("name another model, or remove it".to_owned()),
+    );
+    None
 }
 
 fn notify(cx: &mut Context<'_>, field: Field<'_>, settings: &Settings) -> Option<String> {
@@ -278,13 +308,7 @@ fn notify(cx: &mut Context<'_>, field: Field<'_>, settings: &Settings) -> Option
 
 /// Fields that a later version will read. Ignoring them would run the job otherwise than its author means.
 fn not_yet(cx: &mut Context<'_>, fields: &mut Fields<'_>) {
-    for name in [
-        "for_each",
-        "max_cost",
-        "steps",
-        "delivery",
-        "fallback_model",
-    ] {
+    for name in ["for_each", "max_cost", "steps", "delivery"] {
         if let Some(field) = fields.take_hidden(name) {
             let message = format!("`{name}` is not supported by this version");
             cx.bad_field(field.key.clone(), message, Some("remove it".to_owned()));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::ports::Finish;
+use super::ports::{After, Delivery, DeliveryEnd, Finish};
 use crate::guard::{Guard, Hold};
 use crate::job::{GroupId, JobId};
 use crate::outcome::{FailReason, Outcome, RunId, SkipReason};
@@ -75,6 +75,24 @@ impl Ending {
             later: finish.deferral.as_ref().map(|wait| wait.not_before),
             at: finish.now,
         }
+    }
+
+    /// How a run counts after its answer was delivered at last, or given up; `None` while it is still owed.
+    #[must_use]
+    pub fn redelivered(delivery: &Delivery, end: &DeliveryEnd, at: DateTime<Utc>) -> Option<Self> {
+        let (outcome, note) = match &end.then {
+            After::Done => (Outcome::Succeeded, None),
+            After::Again(..) => return None,
+            After::GiveUp(trouble) => (Outcome::Failed(FailReason::Output), Some(trouble.clone())),
+        };
+        Some(Self {
+            slot: delivery.slot.clone(),
+            run: delivery.run,
+            outcome,
+            note,
+            later: None,
+            at,
+        })
     }
 
     /// Whether all went well: an answer was delivered, or there was nothing to ask.

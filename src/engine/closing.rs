@@ -43,6 +43,7 @@ impl Runner {
         let Ended {
             settled,
             answer,
+            delivery,
             output,
             trouble,
             group: _,
@@ -59,6 +60,7 @@ impl Runner {
         Finish {
             answer,
             cost_usd,
+            delivery,
             output,
             deferral: settled.wait,
             ..self.blank_finish(work, settled.outcome, note)
@@ -97,6 +99,7 @@ impl Runner {
             note,
             answer: None,
             cost_usd: None,
+            delivery: None,
             output: None,
             deferral: None,
             carried: work.carried.as_ref().map(|deferral| deferral.id),
@@ -113,6 +116,9 @@ impl Runner {
         let store = &self.desk.world.store;
         match self.desk.persist(|| store.finish(finish.clone())).await {
             Ok(()) => {
+                if finish.outcome != Outcome::Succeeded {
+                    self.desk.note_owed();
+                }
                 let (slot, finish_told) = (work.slot.clone(), Box::new(finish.clone()));
                 self.desk.say(Notice::Ended {
                     slot,

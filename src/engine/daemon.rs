@@ -101,6 +101,12 @@ struct Daemon {
     running: FuturesUnordered<Pending<'static, ()>>,
     /// Alive while one of those that run ends the work that no slot will take.
     closing_orphans: Weak<()>,
+    /// Alive while answers that are owed are being delivered.
+    delivering: Weak<()>,
+    /// When the next answer that is owed may be delivered, as far as is known.
+    owed_at: Option<DateTime<Utc>>,
+    /// When answers are looked for that another process left owed, by the clock that never steps.
+    look_at: Duration,
     /// When the plan that stands ready was first tried to be adopted.
     reload_since: Option<DateTime<Utc>>,
     /// When runs that nobody works on are looked for next, by the clock that never steps.
@@ -147,6 +153,9 @@ impl Daemon {
             is_unset: false,
             running: FuturesUnordered::new(),
             closing_orphans: Weak::new(),
+            delivering: Weak::new(),
+            owed_at: None,
+            look_at: Duration::ZERO,
             pulse,
         };
         daemon.take_plan(plan, now).await?;
@@ -209,7 +218,8 @@ impl Daemon {
     fn span(&self) -> Duration {
         let now = self.desk.now();
         let next = self.next.as_ref().map(|entry| entry.fire_at);
-        let wake_at = next.into_iter().chain(self.promises.next()).min();
+        let others = self.promises.next().into_iter().chain(self.owed_at);
+        let wake_at = next.into_iter().chain(others).min();
         let longest = self.pulse.longest();
         wake_at.map_or(longest, |at| span_until(at, now).min(longest))
     }

@@ -44,6 +44,7 @@ pub(super) struct Desk {
     under_way: Mutex<BTreeMap<RunId, JobId>>,
     beginning: AtomicUsize,
     in_doubt: AtomicBool,
+    owes: AtomicBool,
     unclosed: AtomicUsize,
     outage: Mutex<Outage>,
 }
@@ -74,6 +75,7 @@ impl Desk {
             under_way: Mutex::default(),
             beginning: AtomicUsize::new(0),
             in_doubt: AtomicBool::new(false),
+            owes: AtomicBool::new(false),
             unclosed: AtomicUsize::new(0),
             outage: Mutex::default(),
         })
@@ -114,6 +116,16 @@ impl Desk {
     /// Whether the store has failed since the last time that this was asked.
     pub fn take_doubt(&self) -> bool {
         self.in_doubt.swap(false, Ordering::Relaxed)
+    }
+
+    /// Notes that an answer may be owed to its places.
+    pub fn note_owed(&self) {
+        self.owes.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether answers may be owed since the last time that this was asked.
+    pub fn take_owed(&self) -> bool {
+        self.owes.swap(false, Ordering::Relaxed)
     }
 
     /// Marks a run as under way.

@@ -8,11 +8,16 @@ use super::attempt;
 use super::call::{Action, Call, CallEnd, CallSettings, Event};
 use super::desk::Desk;
 use super::notice::Notice;
-use super::ports::{Ask, StoreError, Told, Upstream};
+use super::pace::{Gate, Pace};
+use super::ports::{Ask, Brought, Role, StoreError, Told, Upstream};
+use super::settle;
 use crate::answer::{Answer, Reply, SendFailure};
-use crate::guard::{GuardPolicy, Hold, LEASE_MARGIN, Permit, Sample, Verdict, classify};
-use crate::job::{GroupId, Request};
+use crate::guard::{
+    GuardPolicy, Hold, LEASE_MARGIN, Permit, Sample, Verdict, classify, is_models_fault,
+};
+use crate::job::{Check, GroupId, Request};
 use crate::outcome::{Attempt, AttemptEnd, RunId};
+use crate::piece::CallName;
 use crate::slot::Slot;
 
 /// What a call goes by.
@@ -26,6 +31,34 @@ pub(super) struct CallOrder<'a> {
     pub grace: Duration,
     pub request: &'a Request,
     pub upstream: &'a dyn Upstream,
+    pub aim: Aim<'a>,
+    pub pace: &'a Pace,
+}
+
+/// Which answer of its run a call wants, and what becomes of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Aim<'a> {
+    pub name: &'a CallName,
+    /// What earlier parts of the answer said.
+    pub before: &'a str,
+    /// What a complete answer must satisfy, if it is the last of its chain; what comes before only has to be whole.
+    pub check: &'a Check,
+    /// Whether a complete answer is owed to the job's output.
+    pub is_last: bool,
+    /// Whether an answer that paused is asked to go on.
+    pub goes_on: bool,
+}
+
+impl Aim<'_> {
+    /// What an answer is to its run.
+    fn role(&self, answer: &Answer) -> Role {
+        match (settle::judge(self.check, answer), self.is_last) {
+            _ if self.goes_on && answer.paused.is_some() => Role::Part,
+            (Some(_), _) => Role::Whole,
+            (None, true) => Role::Owed,
+            (None, false) => Role::Step,
+        }
+    }
 }
 
 /// What became of a call.
@@ -35,8 +68,23 @@ pub(super) struct Driven {
     pub answer: Option<Answer>,
     /// What a person reads about the last attempt that failed.
     pub trouble: Option<String>,
+    /// Whether another model may do what this one could not.
+    pub is_models_fault: bool,
     /// Why the store does not know of the attempt that brought the answer.
     pub unrecorded: Option<StoreError>,
+}
+
+impl Driven {
+    /// A call that was never begun.
+    pub fn yielded((reason, not_before): Gate) -> Self {
+        Self {
+            end: CallEnd::Yielded { reason, not_before },
+            answer: None,
+            trouble: None,
+            is_models_fault: false,
+            unrecorded: None,
+        }
+    }
 }
 
 /// Drives a call to its end.
@@ -53,6 +101,7 @@ pub(super) async fn drive(desk: &Desk, order: CallOrder<'_>) -> Result<Driven, S
         flight: None,
         answer: None,
         trouble: None,
+        is_models_fault: false,
     };
     let mut event = Event::Begun;
     loop {
@@ -83,6 +132,7 @@ struct Driver<'a> {
     flight: Option<Flight>,
     answer: Option<Answer>,
     trouble: Option<String>,
+    is_models_fault: bool,
 }
 
 /// An attempt that was admitted.
@@ -97,6 +147,7 @@ impl Driver<'_> {
             end,
             answer: self.answer,
             trouble: self.trouble,
+            is_models_fault: self.is_models_fault,
             unrecorded,
         }
     }
@@ -127,11 +178,14 @@ impl Driver<'_> {
             group,
             policy,
             request,
+            aim,
             ..
         } = &self.order;
         let lease = request.timeout.saturating_add(LEASE_MARGIN);
         let ask = Ask {
             run: *run,
+            call: aim.name,
+            model: &request.model,
             group,
             policy,
             n,
@@ -143,12 +197,14 @@ impl Driver<'_> {
         match self.desk.world.store.admit(ask).await? {
             Ok(permit) => {
                 let attempt = Attempt {
+                    call: aim.name.clone(),
                     n,
                     started_at: now,
                     wait,
                     end: None,
                 };
                 self.flight = Some(Flight { attempt, permit });
+                self.order.pace.note(now);
                 Ok(Event::Admitted)
             }
             Err(refusal) => Ok(Event::Refused(refusal)),
@@ -182,8 +238,11 @@ impl Driver<'_> {
     fn answered(&mut self, reply: Reply, latency: Duration) -> Verdict {
         let verdict = Verdict::answered(&reply.answer);
         self.land(attempt::answered(&reply, &verdict, latency));
-        self.answer = Some(reply.answer);
+        let mut answer = reply.answer;
+        answer.text.insert_str(0, self.order.aim.before);
+        self.answer = Some(answer);
         self.trouble = None;
+        self.is_models_fault = false;
         verdict
     }
 
@@ -191,6 +250,7 @@ impl Driver<'_> {
         let verdict = classify(failure, self.desk.now());
         self.land(attempt::failed(failure, &verdict, latency));
         self.trouble = Some(attempt::trouble(failure));
+        self.is_models_fault = is_models_fault(failure);
         verdict
     }
 
@@ -212,11 +272,22 @@ impl Driver<'_> {
             return Ok(Event::Recorded);
         };
         let CallOrder {
-            run, group, policy, ..
+            run,
+            group,
+            policy,
+            aim,
+            upstream,
+            ..
         } = &self.order;
         let now = self.desk.now();
+        let answer = self.answer.as_ref().map(|answer| Brought {
+            answer,
+            cost_usd: upstream.cost_usd(answer),
+            role: aim.role(answer),
+        });
         let told = || Told {
             run: *run,
+            call: aim.name,
             group,
             policy,
             n: attempt.n,
@@ -227,6 +298,7 @@ impl Driver<'_> {
             sample,
             hold: hold.clone(),
             end: end.clone(),
+            answer,
             now,
         };
         self.desk

@@ -3,10 +3,12 @@
 //! A store is rows and transactions. What becomes of a row is decided here,
 //! so that the store on disk and the one in virtual time cannot drift apart.
 
+use std::path::Path;
+
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::pause::Pauses;
-use super::ports::{Deferral, Finish, NewDeferral, PickupAt, StoreError};
+use super::ports::{After, Deferral, Finish, NewDeferral, PickupAt, Role, StoreError};
 use crate::guard::Guard;
 use crate::outcome::{Attempt, Class, FailReason, Outcome, Run, RunId, YieldReason};
 use crate::schedule::DeferRule;
@@ -71,7 +73,11 @@ impl DeferralState {
     #[must_use]
     pub const fn after(outcome: &Outcome) -> Self {
         match outcome {
-            Outcome::Succeeded | Outcome::Incomplete(_) | Outcome::Skipped(_) => Self::Done,
+            // An answer that is still to be delivered has come.
+            Outcome::Succeeded
+            | Outcome::Incomplete(_)
+            | Outcome::Failed(FailReason::Output)
+            | Outcome::Skipped(_) => Self::Done,
             Outcome::Yielded(_) | Outcome::Exhausted | Outcome::Failed(_) => Self::Failed,
         }
     }
@@ -213,11 +219,20 @@ pub fn ending(
     }
 }
 
-/// The text that the store keeps of an answer: all of it, unless it went to a file.
+/// What the answer of a run is to it, if that was not recorded with the attempt.
 #[must_use]
-pub fn kept_text(finish: &Finish) -> Option<&str> {
-    let answer = finish.answer.as_ref().filter(|_| finish.output.is_none())?;
-    Some(&answer.text)
+pub const fn role(finish: &Finish) -> Role {
+    match finish.delivery {
+        Some(_) => Role::Owed,
+        None => Role::Whole,
+    }
+}
+
+/// Whether the store keeps the text of an answer: unless it went to a file, and nowhere else is owed it.
+#[must_use]
+pub fn keeps_text(output: Option<&Path>, then: Option<&After>) -> bool {
+    let is_owed = then.is_some_and(|then| *then != After::Done);
+    output.is_none() || is_owed
 }
 
 /// The error for a run that is not in the store.
@@ -261,9 +276,21 @@ pub struct CutOff {
 /// carried none waits by [`DeferRule::NextSlot`], whatever its job says: the rule is not in the store, and the job may
 /// have changed or gone since. That rule is the one under which any slot of the group may take the work, so that it is
 /// never lost; for the same reason no slot is named, and the engine finds it in the plan. If the work yields again, it
-/// goes on by its job's own rule.
+/// goes on by its job's own rule. A run whose answer `is_owed` to its places wants no further call: only the delivery
+/// goes on.
 #[must_use]
-pub fn cut_off(run: &Run, carried: Option<&NewDeferral>, now: DateTime<Utc>) -> CutOff {
+pub fn cut_off(
+    run: &Run,
+    (carried, is_owed): (Option<&NewDeferral>, bool),
+    now: DateTime<Utc>,
+) -> CutOff {
+    if is_owed {
+        return CutOff {
+            outcome: Outcome::Failed(FailReason::Output),
+            note: "cut off while the answer was being delivered; it is delivered next".to_owned(),
+            wait: None,
+        };
+    }
     let note = cut_off_note(run);
     if run.origin == Origin::Manual {
         return CutOff {

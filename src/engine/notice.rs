@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::ports::{Fate, Finish};
+use super::ports::{Delivery, DeliveryEnd, Fate, Finish};
 use crate::outcome::{Attempt, Run, RunId};
 use crate::schedule::Entry;
 use crate::slot::{Origin, Slot};
@@ -56,6 +56,15 @@ pub enum Notice {
         slot: Slot,
         /// How the run ended all the same.
         finish: Box<Finish>,
+    },
+    /// An answer that was owed to its places was tried once more.
+    Redelivered {
+        /// The answer, and how often it had been tried.
+        delivery: Box<Delivery>,
+        /// How it went.
+        end: DeliveryEnd,
+        /// When.
+        at: DateTime<Utc>,
     },
     /// A slot was recorded without a run.
     Recorded {

@@ -3,6 +3,9 @@
 //! Each port has an implementation at the edge and one in virtual time. The
 //! methods return boxed futures so that a [`World`] is one plain value.
 
+mod pieces;
+mod texts;
+
 use std::fmt;
 use std::future::Future;
 use std::path::PathBuf;
@@ -12,12 +15,18 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+pub use pieces::{
+    After, Brought, Delivery, DeliveryEnd, Offer, PieceEnd, Progress, Redelivered, Role, StepAnswer,
+};
+pub use texts::{Brief, Gathered, Parcel, Undelivered, Unready};
+
 use super::audit::ScheduleRow;
 use super::pause::Pauses;
 use crate::answer::{Answer, Reply, SendFailure};
 use crate::guard::{GuardPolicy, Hold, Permit, Refusal, Sample};
 use crate::job::{GroupId, Job, JobId, Request};
-use crate::outcome::{AttemptEnd, FailReason, Outcome, Run, RunId, SkipReason, YieldReason};
+use crate::outcome::{AttemptEnd, Outcome, Run, RunId, SkipReason, YieldReason};
+use crate::piece::{CallName, Item};
 use crate::slot::{Origin, Slot};
 
 /// The future that a port returns.
@@ -70,33 +79,23 @@ pub trait Upstream: Send + Sync {
 
 /// Reads prompts and inputs, writes answers.
 pub trait Workspace: Send + Sync {
-    /// Fills in a job's template for one slot.
-    fn prepare<'a>(&'a self, job: &'a Job, slot: &'a Slot) -> Pending<'a, Prepared>;
-    /// Delivers a complete answer; the old output stays whole until the new one is.
+    /// Reads a job's inputs for one run.
+    fn gather<'a>(&'a self, job: &'a Job, slot: &'a Slot) -> Pending<'a, Gathered>;
+    /// Lists the items of a job's `for_each`, in their order; none for a job without.
+    fn list<'a>(&'a self, job: &'a Job) -> Pending<'a, Result<Vec<Item>, Unready>>;
+    /// Fills in the template of one call.
+    fn fill<'a>(&'a self, brief: Brief<'a>) -> Pending<'a, Result<Request, Unready>>;
+    /// Delivers a complete answer to the places that do not have it yet; an old output file stays whole until the new
+    /// one is. The answer is where it went, if that is a file.
     fn deliver<'a>(
         &'a self,
-        job: &'a Job,
-        slot: &'a Slot,
-        text: &'a str,
-    ) -> Pending<'a, Result<Option<PathBuf>, String>>;
+        parcel: Parcel<'a>,
+    ) -> Pending<'a, Result<Option<PathBuf>, Undelivered>>;
     /// Keeps an incomplete answer beside the output; never over it.
     fn keep_beside<'a>(
         &'a self,
-        job: &'a Job,
-        slot: &'a Slot,
-        text: &'a str,
+        parcel: Parcel<'a>,
     ) -> Pending<'a, Result<Option<PathBuf>, String>>;
-}
-
-/// What became of a template.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Prepared {
-    /// Ready to send.
-    Ready(Box<Request>),
-    /// Every input was empty, and the job skips then.
-    Empty,
-    /// It cannot be sent; the reason, and a sentence for a person.
-    Failed(FailReason, String),
 }
 
 /// Why the store could not do its job.
@@ -187,11 +186,28 @@ pub trait Store: Send + Sync {
     fn begin_manual(&self, start: ManualStart) -> Stored<'_, RunId>;
     /// Asks the group's guard, spends on admission, and records that attempt `n` of the run starts now.
     fn admit<'a>(&'a self, ask: Ask<'a>) -> Stored<'a, Result<Permit, Refusal>>;
-    /// Uses up the permit, places a hold if there is one, and records how the attempt ended. An attempt ends once: what
-    /// was recorded and not heard of counts for nothing when it is told again.
+    /// Uses up the permit, places a hold if there is one, and records how the attempt ended and what it brought. An
+    /// attempt ends once: what was recorded and not heard of counts for nothing when it is told again.
     fn record<'a>(&'a self, told: Told<'a>) -> Stored<'a, ()>;
+    /// How far the work of a slot has come in earlier runs: its items, and the answers that its steps have.
+    fn progress<'a>(&'a self, slot: &'a Slot) -> Stored<'a, Progress>;
+    /// Splits the work of a slot into items, once: [`pieces::choose`](super::pieces::choose) says which. The answer is
+    /// what is on record then.
+    fn split<'a>(
+        &'a self,
+        slot: &'a Slot,
+        offer: Offer<'a>,
+        now: DateTime<Utc>,
+    ) -> Stored<'a, Vec<Item>>;
+    /// Ends an item of a run that goes on.
+    fn settle(&self, end: PieceEnd) -> Stored<'_, ()>;
     /// Ends a run; a deferral among it is durable when this returns.
     fn finish(&self, finish: Finish) -> Stored<'_, ()>;
+    /// The answers that wait to be delivered once more, by their instants.
+    fn deliveries(&self) -> Stored<'_, Vec<Delivery>>;
+    /// Takes down how a further try to deliver an answer ended. Once it is delivered, run, item and slot are amended:
+    /// what had failed for want of the delivery has succeeded.
+    fn redelivered(&self, end: Redelivered) -> Stored<'_, ()>;
     /// The daemon's runs that nobody works on, closed as interrupted, each with a deferral; and manual runs past their
     /// lease. `under_way` are the runs that go on: none at the start, when whatever is open was cut off by a crash.
     fn recover<'a>(&'a self, under_way: &'a [RunId], now: DateTime<Utc>) -> Stored<'a, Vec<Run>>;
@@ -315,6 +331,10 @@ pub struct ManualStart {
 pub struct Ask<'a> {
     /// The run.
     pub run: RunId,
+    /// Which of its calls.
+    pub call: &'a CallName,
+    /// The model that is asked.
+    pub model: &'a str,
     /// The group.
     pub group: &'a GroupId,
     /// What the guard goes by.
@@ -334,6 +354,8 @@ pub struct Ask<'a> {
 pub struct Told<'a> {
     /// The run.
     pub run: RunId,
+    /// Which of its calls.
+    pub call: &'a CallName,
     /// The group.
     pub group: &'a GroupId,
     /// What the guard goes by.
@@ -348,6 +370,8 @@ pub struct Told<'a> {
     pub hold: Option<Hold>,
     /// How it ended.
     pub end: AttemptEnd,
+    /// What it brought.
+    pub answer: Option<Brought<'a>>,
     /// When.
     pub now: DateTime<Utc>,
 }
@@ -361,11 +385,13 @@ pub struct Finish {
     pub outcome: Outcome,
     /// One sentence for a person.
     pub note: Option<String>,
-    /// The answer, if one came; kept whole when it could not be delivered.
+    /// The answer, if one came; kept whole when it could not be delivered. `None` for a run of many items.
     pub answer: Option<Answer>,
     /// Dollars.
     pub cost_usd: Option<f64>,
-    /// Where the answer went.
+    /// What became of the answer that was owed, if one was.
+    pub delivery: Option<DeliveryEnd>,
+    /// Where the answer went, complete or kept beside.
     pub output: Option<PathBuf>,
     /// The work that goes on in a later slot.
     pub deferral: Option<NewDeferral>,

@@ -1,21 +1,22 @@
-//! `run_slot`: prepares, drives the call, delivers, and closes the run.
+//! `run_slot`: gathers, has the portions of the work done, and closes the run.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use super::call::{CallEnd, CallSettings};
 use super::desk::{Busy, Desk};
-use super::drive::{CallOrder, Driven, drive};
 use super::notice::Notice;
+use super::pace::{Gate, Pace};
 use super::pickup::Place;
-use super::ports::{Deferral, Finish, Prepared, StoreError, Upstream, Workspace};
+use super::portion::{End, Order, Piece, Portion, STOPPED};
+use super::ports::{
+    Deferral, DeliveryEnd, Finish, Gathered, StoreError, Unready, Upstream, Workspace,
+};
 use super::settle::{self, Past, Settled};
 use super::timeline::{Planned, Timeline};
 use crate::answer::Answer;
-use crate::job::{Job, Request};
-use crate::outcome::{FailReason, Outcome, RunId, SkipReason, YieldReason};
+use crate::outcome::{FailReason, Outcome, RunId, SkipReason};
 use crate::slot::{Origin, Slot};
 
 /// Runs slots by one timeline. Cheap to clone.
@@ -55,6 +56,7 @@ pub(super) enum Group {
 pub(super) struct Ended {
     pub settled: Settled,
     pub answer: Option<Answer>,
+    pub delivery: Option<DeliveryEnd>,
     pub output: Option<PathBuf>,
     pub trouble: Option<String>,
     pub group: Group,
@@ -111,148 +113,90 @@ impl Runner {
         {
             return Ended::plain(failed(reason), None);
         }
-        match self.graced(self.workspace().prepare(job, &work.slot)).await {
-            Some(Prepared::Ready(request)) => self.send(planned, work, &request).await,
-            Some(Prepared::Empty) => {
+        let inputs = match self.graced(self.workspace().gather(job, &work.slot)).await {
+            Some(Gathered::Ready(inputs)) => inputs,
+            Some(Gathered::Empty) => {
                 let outcome = Outcome::Skipped(SkipReason::EmptyInput);
-                Ended::plain(
+                return Ended::plain(
                     Settled {
                         outcome,
                         wait: None,
                     },
                     None,
-                )
+                );
             }
-            Some(Prepared::Failed(reason, text)) => Ended::plain(failed(reason), Some(text)),
-            None => self.yielded(planned, work, (YieldReason::Shutdown, None)),
+            Some(Gathered::Failed(Unready { reason, message })) => {
+                return Ended::plain(failed(reason), Some(message));
+            }
+            None => return self.yielded(planned, work, STOPPED),
+        };
+        let pace = Pace::new(&planned.group.guard, planned.job.retry.max_attempts());
+        let order = Order {
+            planned,
+            work,
+            inputs: &inputs,
+            pace: &pace,
+        };
+        match &job.for_each {
+            Some(for_each) => self.items(order, for_each).await,
+            None => self.chain(order).await,
         }
     }
 
-    async fn send(&self, planned: Planned<'_>, work: &Work, request: &Request) -> Ended {
-        let plan = &self.timeline.plan;
-        let peaks = match work.origin {
-            Origin::Manual => None,
-            Origin::Scheduled | Origin::Deferred | Origin::CatchUp => Some(plan.peaks.clone()),
-        };
-        let order = CallOrder {
-            run: work.run,
-            slot: &work.slot,
-            group: &planned.job.job.group,
-            policy: &planned.group.guard,
-            settings: CallSettings {
-                retry: planned.job.retry,
-                peaks,
-            },
-            grace: plan.grace,
-            request,
-            upstream: self.upstream(),
-        };
-        match drive(&self.desk, order).await {
-            Ok(driven) => self.settle(planned, work, driven).await,
-            Err(error) => {
-                self.desk.say_failed(&error);
-                let ended = self.yielded(planned, work, (YieldReason::Interrupted, None));
-                Ended {
-                    trouble: Some(error.to_string()),
-                    ..ended
-                }
+    /// Does the one chain of calls of a job without items.
+    async fn chain(&self, order: Order<'_>) -> Ended {
+        let store = &self.desk.world.store;
+        let answers = if order.planned.job.job.then.is_empty() {
+            Vec::new()
+        } else {
+            match store.progress(&order.work.slot).await {
+                Ok(known) => known.steps.into_iter().map(|step| step.text).collect(),
+                Err(error) => return self.settle_piece(order, self.broken(&error)),
             }
-        }
+        };
+        let portion = Portion {
+            item: None,
+            answers,
+        };
+        let piece = self.portion(order, &portion).await;
+        self.settle_piece(order, piece)
     }
 
-    async fn settle(&self, planned: Planned<'_>, work: &Work, driven: Driven) -> Ended {
-        let Driven {
-            end,
-            answer,
-            trouble,
-            unrecorded,
-        } = driven;
-        let past = work.past();
-        let ended = match end {
-            CallEnd::Answered => {
-                let ended = self.keep(&planned.job.job, work, answer).await;
-                return match unrecorded {
-                    Some(error) => ended.unrecorded(&error),
-                    None => ended,
-                };
-            }
-            CallEnd::Yielded { reason, not_before } => {
-                self.yielded(planned, work, (reason, not_before))
-            }
-            CallEnd::Exhausted => {
-                let settled = settle::exhausted(&planned.job.defer, past, self.desk.now());
+    /// What becomes of a run whose only portion ended like this.
+    pub(super) fn settle_piece(&self, order: Order<'_>, piece: Piece) -> Ended {
+        let (planned, work) = (order.planned, order.work);
+        let ended = match piece.end {
+            End::Closed(outcome) => Ended::plain(
+                Settled {
+                    outcome,
+                    wait: None,
+                },
+                None,
+            ),
+            End::Left(gate) => self.yielded(planned, work, gate),
+            End::Exhausted => {
+                let settled = settle::exhausted(&planned.job.defer, work.past(), self.desk.now());
                 Ended::plain(settled, None)
             }
-            CallEnd::Failed(reason) => Ended::plain(failed(reason), None),
         };
-        Ended {
-            answer,
-            trouble,
+        let ended = Ended {
+            answer: piece.answer,
+            delivery: piece.delivery,
+            output: piece.output,
+            trouble: piece.trouble,
             ..ended
+        };
+        match piece.unrecorded {
+            Some(error) => ended.unrecorded(&error),
+            None => ended,
         }
     }
 
-    fn yielded(
-        &self,
-        planned: Planned<'_>,
-        work: &Work,
-        gate: (YieldReason, Option<DateTime<Utc>>),
-    ) -> Ended {
+    fn yielded(&self, planned: Planned<'_>, work: &Work, gate: Gate) -> Ended {
         let settled = settle::yielded(&planned.job.defer, work.past(), gate, self.desk.now());
         Ended {
             group: Group::Refused,
             ..Ended::plain(settled, None)
-        }
-    }
-
-    /// Puts an answer where it belongs.
-    async fn keep(&self, job: &Job, work: &Work, answer: Option<Answer>) -> Ended {
-        let Some(answer) = answer else {
-            // The machine says `Answered` only after an answer.
-            return Ended::plain(failed(FailReason::NotAMessage), None);
-        };
-        let (workspace, slot, text) = (self.workspace(), &work.slot, &answer.text);
-        let (outcome, kept) = match settle::judge(&job.check, &answer) {
-            None => match self.graced(workspace.deliver(job, slot, text)).await {
-                Some(Ok(output)) => (Outcome::Succeeded, Ok(output)),
-                Some(Err(text)) => (Outcome::Failed(FailReason::Output), Err(text)),
-                None => {
-                    let text = "the daemon stopped while the answer was being delivered".to_owned();
-                    (Outcome::Failed(FailReason::Output), Err(text))
-                }
-            },
-            Some(reason) if text.trim().is_empty() => (Outcome::Incomplete(reason), Ok(None)),
-            Some(reason) => {
-                let kept = self.graced(workspace.keep_beside(job, slot, text)).await;
-                (Outcome::Incomplete(reason), kept.unwrap_or(Ok(None)))
-            }
-        };
-        let shortfall = match &outcome {
-            Outcome::Incomplete(reason) => Some(settle::shortfall(*reason, &job.check, &answer)),
-            Outcome::Succeeded
-            | Outcome::Yielded(_)
-            | Outcome::Exhausted
-            | Outcome::Failed(_)
-            | Outcome::Skipped(_) => None,
-        };
-        let (output, note) = match kept {
-            Ok(output) => (output, shortfall),
-            Err(trouble) => (
-                None,
-                Some(settle::undelivered(&job.id, shortfall, &trouble)),
-            ),
-        };
-        let ended = Ended::plain(
-            Settled {
-                outcome,
-                wait: None,
-            },
-            note,
-        );
-        Ended {
-            answer: Some(answer),
-            output,
-            ..ended
         }
     }
 
@@ -262,13 +206,13 @@ impl Runner {
         own.map_or(&*self.desk.world.upstream, |edge| &*edge.upstream)
     }
 
-    fn workspace(&self) -> &dyn Workspace {
+    pub(super) fn workspace(&self) -> &dyn Workspace {
         let own = self.timeline.plan.edge.as_ref();
         own.map_or(&*self.desk.world.workspace, |edge| &*edge.workspace)
     }
 
     /// Work that the stop signal leaves alone for the plan's grace.
-    async fn graced<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+    pub(super) async fn graced<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let clock = &*self.desk.world.clock;
         self.desk
             .stop
@@ -278,19 +222,21 @@ impl Runner {
 }
 
 impl Work {
-    fn past(&self) -> Past<'_> {
+    pub(super) fn past(&self) -> Past<'_> {
         Past {
             slot: &self.slot,
             wait: self.carried.as_ref().map(|deferral| &deferral.wait),
+            has_exhausted: false,
         }
     }
 }
 
 impl Ended {
-    fn plain(settled: Settled, trouble: Option<String>) -> Self {
+    pub(super) fn plain(settled: Settled, trouble: Option<String>) -> Self {
         Self {
             settled,
             answer: None,
+            delivery: None,
             output: None,
             trouble,
             group: Group::Open,

@@ -4,7 +4,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::ports::{Deferral, NewDeferral};
+use super::ports::{After, Deferral, NewDeferral};
 use crate::answer::{Answer, StopReason};
 use crate::job::{Check, JobId};
 use crate::outcome::{FailReason, IncompleteReason, Outcome, YieldReason};
@@ -26,6 +26,8 @@ pub(super) struct Past<'a> {
     pub slot: &'a Slot,
     /// The deferral that the run carried.
     pub wait: Option<&'a NewDeferral>,
+    /// Whether a piece of the work was exhausted in this run.
+    pub has_exhausted: bool,
 }
 
 /// Why an answer is incomplete; `None` if it is complete.
@@ -106,7 +108,7 @@ pub(super) fn yielded(
     now: DateTime<Utc>,
 ) -> Settled {
     // Once exhausted, exhausted for good: a later yield must not buy a second deferral for exhaustion.
-    let kept = if was_exhausted(past) {
+    let kept = if was_exhausted(past) || past.has_exhausted {
         YieldReason::Exhausted
     } else {
         reason
@@ -126,11 +128,10 @@ pub(super) fn yielded(
 
 /// Retryable to the last attempt: the work goes on once, if the job wants that.
 pub(super) fn exhausted(policy: &DeferPolicy, past: Past<'_>, now: DateTime<Utc>) -> Settled {
-    let goes_on = match policy.on_exhausted {
-        OnExhausted::Defer if !was_exhausted(past) => {
-            go_on(policy, past, (YieldReason::Exhausted, now), now)
-        }
-        OnExhausted::Defer | OnExhausted::Fail => Err(FailReason::Exhausted),
+    let goes_on = if may_exhaust(policy, past) {
+        go_on(policy, past, (YieldReason::Exhausted, now), now)
+    } else {
+        Err(FailReason::Exhausted)
     };
     match goes_on {
         Ok(wait) => Settled {
@@ -141,6 +142,14 @@ pub(super) fn exhausted(policy: &DeferPolicy, past: Past<'_>, now: DateTime<Utc>
             outcome: Outcome::Failed(reason),
             wait: None,
         },
+    }
+}
+
+/// Whether work of a run that is exhausted goes on: only once, and if the job wants that.
+pub(super) fn may_exhaust(policy: &DeferPolicy, past: Past<'_>) -> bool {
+    match policy.on_exhausted {
+        OnExhausted::Defer => !was_exhausted(past),
+        OnExhausted::Fail => false,
     }
 }
 
@@ -239,15 +248,39 @@ fn was_exhausted(past: Past<'_>) -> bool {
         .is_some_and(|wait| wait.reason == YieldReason::Exhausted)
 }
 
-/// The note of an answer that did not get to its file: what it fell short of, what went wrong, and where it is now. It
-/// was paid for, and the store keeps the text of whatever went to no file.
-pub(super) fn undelivered(job: &JobId, shortfall: Option<String>, trouble: &str) -> String {
-    let kept = format!("the answer is kept in the store: `offpeak history {job} --text` prints it");
-    let parts: Vec<String> = shortfall
-        .into_iter()
-        .chain([trouble.to_owned(), kept])
-        .collect();
-    parts.join("; ")
+/// The note of an answer that did not get everywhere: what went wrong, and what is done about it. It was paid for, and
+/// the store keeps its text until then.
+pub(super) fn undelivered(job: &JobId, then: &After) -> String {
+    let kept = in_store(job);
+    match then {
+        After::Done => kept,
+        After::GiveUp(trouble) => format!("{trouble}; {kept}"),
+        After::Again(at, trouble) => format!(
+            "{trouble}; {kept}; a daemon delivers it again at {}",
+            at.format("%Y-%m-%d %H:%M:%SZ")
+        ),
+    }
+}
+
+/// The note of an incomplete answer that could not be kept beside its file.
+pub(super) fn unkept(job: &JobId, shortfall: &str, trouble: &str) -> String {
+    format!("{shortfall}; {trouble}; {}", in_store(job))
+}
+
+fn in_store(job: &JobId) -> String {
+    format!("the answer is kept in the store: `offpeak history {job} --text` prints it")
+}
+
+/// A note with the server tools that failed inside an answer.
+pub(super) fn with_tool_errors(note: Option<String>, answer: &Answer) -> Option<String> {
+    let failed = (!answer.tool_errors.is_empty()).then(|| {
+        format!(
+            "tools of the server failed: {}",
+            answer.tool_errors.join(", ")
+        )
+    });
+    let parts: Vec<String> = note.into_iter().chain(failed).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// One sentence for a person: what was found, and what follows.

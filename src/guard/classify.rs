@@ -148,6 +148,16 @@ pub fn classify(failure: &SendFailure, now: DateTime<Utc>) -> Verdict {
     overridden(Verdict { hint, ..verdict }, failure.should_retry)
 }
 
+/// Whether another model may do what this one could not: it is gone, or overloaded.
+#[must_use]
+pub fn is_models_fault(failure: &SendFailure) -> bool {
+    match (failure.error_type.as_deref(), failure.status) {
+        (Some("overloaded_error"), _) => failure.error_code.is_none(),
+        (Some("not_found_error"), Some(404)) | (None, Some(529)) => true,
+        _ => false,
+    }
+}
+
 /// An error object under status 200 keeps its meaning, but what would be deferred fails: the upstream is no such API.
 fn not_a_message(failure: &SendFailure, now: DateTime<Utc>) -> Verdict {
     let fails = Then::Fail(FailReason::NotAMessage);

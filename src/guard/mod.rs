@@ -18,7 +18,7 @@ pub mod span;
 
 pub use breaker::{Breaker, BreakerState, Gate, LEASE_MARGIN, Probe, Sample, SampledAt};
 pub use budget::Budget;
-pub use classify::{Then, Verdict, classify};
+pub use classify::{Then, Verdict, classify, is_models_fault};
 pub use hold::{Hold, HoldCause};
 pub use policy::{BreakerPolicy, BudgetPolicy, GuardPolicy, PolicyError, RetryPolicy};
 pub use retry::{Step, next_step};

@@ -17,6 +17,7 @@ const MOST_BREAKPOINTS: usize = 4;
 const NO_SAMPLING_FROM: &str = "2026-10-21";
 
 /// What is wrong: the field to mark, what stands there, and what to do.
+#[derive(Debug, PartialEq, Eq)]
 struct Fault {
     field: String,
     message: String,
@@ -42,17 +43,29 @@ pub(super) fn findings(subjects: &[Subject], rules: &Rules) -> Vec<Finding> {
     if rules.levels.severity(Rule::BadRequest).is_none() {
         return Vec::new();
     }
-    let of = |subject: &Subject| {
-        let shape = subject.shape.as_ref();
-        let faults = shape.map(|shape| CHECKS.iter().flat_map(move |check| check(shape)));
-        let finding = |fault| finding(subject, fault);
-        faults
-            .into_iter()
-            .flatten()
-            .map(finding)
-            .collect::<Vec<_>>()
-    };
     subjects.iter().flat_map(of).collect()
+}
+
+/// What the API would refuse of one job, sent to its model or to its fallback.
+fn of(subject: &Subject) -> Vec<Finding> {
+    let faults = subject.shape.as_ref().map(faults).unwrap_or_default();
+    let fallback = subject
+        .fallback
+        .as_ref()
+        .map(|fallback| self::faults(&fallback.shape));
+    let mut findings = Vec::new();
+    for fault in fallback.unwrap_or_default() {
+        // What is wrong whichever model is asked has been said.
+        if !faults.contains(&fault) {
+            findings.push(of_fallback(subject, &fault));
+        }
+    }
+    let first = faults.into_iter().map(|fault| finding(subject, fault));
+    first.chain(findings).collect()
+}
+
+fn faults(shape: &Shape) -> Vec<Fault> {
+    CHECKS.iter().flat_map(|check| check(shape)).collect()
 }
 
 fn finding(subject: &Subject, fault: Fault) -> Finding {
@@ -60,6 +73,23 @@ fn finding(subject: &Subject, fault: Fault) -> Finding {
     Finding {
         field: Some(fault.field),
         help: Some(fault.help),
+        ..about(Rule::BadRequest, subject, message)
+    }
+}
+
+/// A finding about the request as it goes to the fallback: what mends it there may be wrong for the first model.
+fn of_fallback(subject: &Subject, fault: &Fault) -> Finding {
+    let message = format!(
+        "`{}`, when it goes to its fallback, {}: the API answers 400",
+        subject.job, fault.message
+    );
+    let help = format!(
+        "name a `fallback_model` that takes `{}` as the job has it, or take the field away",
+        fault.field
+    );
+    Finding {
+        field: Some("fallback_model".to_owned()),
+        help: Some(help),
         ..about(Rule::BadRequest, subject, message)
     }
 }

@@ -48,7 +48,7 @@ pub use mend::{Fixed, Mended, Reason, Stuck, changed, mend, mend_around};
 pub use rules::{BreakerNeed, Level, Levels, Rules};
 pub use shape::{Breakpoint, Limits, Refusal, Sampling, Shape, Thinking, ToolChoice};
 pub use spread::{Extent, GroupSpread, Obstacle, Spread, SpreadOutcome, spread};
-pub use subject::{Effort, Identity, InputPrice, Known, Model, Prefix, Prompt, Subject};
+pub use subject::{Effort, Fallback, Identity, InputPrice, Known, Model, Prefix, Prompt, Subject};
 
 use std::time::Duration;
 

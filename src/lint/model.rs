@@ -15,23 +15,58 @@ pub(super) fn findings(subjects: &[Subject], rules: &Rules, from: DateTime<Utc>)
     let (retired_asked, unknown_asked) = (asked(Rule::RetiredModel), asked(Rule::UnknownModel));
     let mut findings = Vec::new();
     for subject in subjects {
-        let Some(prompt) = &subject.prompt else {
-            continue;
-        };
-        if retired_asked {
-            findings.extend(retired(subject, &prompt.model, from));
-        }
-        if unknown_asked {
-            findings.extend(unknown(subject, &prompt.model));
+        for named in named(subject) {
+            if retired_asked {
+                findings.extend(retired(subject, named, from));
+            }
+            if unknown_asked {
+                findings.extend(unknown(subject, named));
+            }
         }
     }
     findings
 }
 
+/// A model, and how the job names it.
+#[derive(Clone, Copy)]
+struct Named<'a> {
+    model: &'a Model,
+    /// The field of the job.
+    field: &'static str,
+    /// What it is to the job, in words.
+    role: &'static str,
+}
+
+impl Named<'_> {
+    /// The finding with a mark at the fallback, which stands in the job itself; the model may come from `defaults`.
+    fn mark(self) -> Option<String> {
+        (self.field == FALLBACK).then(|| self.field.to_owned())
+    }
+}
+
+/// The field that names a fallback.
+const FALLBACK: &str = "fallback_model";
+
+/// The models that a job names.
+fn named(subject: &Subject) -> impl Iterator<Item = Named<'_>> {
+    let first = subject.prompt.iter().map(|prompt| Named {
+        model: &prompt.model,
+        field: "model",
+        role: "model",
+    });
+    let fallback = subject.fallback.iter().map(|fallback| Named {
+        model: &fallback.model,
+        field: FALLBACK,
+        role: "fallback",
+    });
+    first.chain(fallback)
+}
+
 /// Speaks up if the model has ended, ends within the notice, or ends before the job fires again.
 ///
 /// A model answers to the end of its last day in UTC.
-fn retired(subject: &Subject, model: &Model, from: DateTime<Utc>) -> Option<Finding> {
+fn retired(subject: &Subject, named: Named<'_>, from: DateTime<Utc>) -> Option<Finding> {
+    let Named { model, field, role } = named;
     let ends_on = model.ends_on?;
     let end = end_of(ends_on)?;
     let just_before = |at: DateTime<Utc>| at.checked_sub_signed(TimeDelta::nanoseconds(1));
@@ -43,13 +78,13 @@ fn retired(subject: &Subject, model: &Model, from: DateTime<Utc>) -> Option<Find
         (
             next,
             format!(
-                "the model `{id}` of `{}` has ended on {ends_on}",
+                "the {role} `{id}` of `{}` has ended on {ends_on}",
                 subject.job
             ),
         )
     } else if next >= end {
         let message = format!(
-            "the model `{id}` of `{}` ends on {ends_on}, before the job fires again",
+            "the {role} `{id}` of `{}` ends on {ends_on}, before the job fires again",
             subject.job
         );
         (next, message)
@@ -64,22 +99,27 @@ fn retired(subject: &Subject, model: &Model, from: DateTime<Utc>) -> Option<Find
             format!("{left} firings are left")
         };
         let message = format!(
-            "the model `{id}` of `{}` ends on {ends_on}: {firings}",
+            "the {role} `{id}` of `{}` ends on {ends_on}: {firings}",
             subject.job
         );
         (after_end?, message)
     } else {
         return None;
     };
-    let help = match &model.successor {
-        Some(successor) => {
-            format!("write `model: {successor}`; after its end every request is refused with 404")
-        }
-        None => {
-            "choose a current model; after its end every request is refused with 404".to_owned()
-        }
+    // A fallback that is the job's own model would be refused.
+    let own = subject.prompt.as_ref().map(|prompt| &prompt.model.id);
+    let successor = model.successor.as_ref();
+    let other = match successor.filter(|successor| Some(*successor) != own) {
+        Some(successor) => format!("write `{field}: {successor}`"),
+        None => "choose a current model".to_owned(),
     };
+    let help = format!(
+        "{other}; after its end every request is refused with 404 (by the table of models of {}; `offpeak models` \
+         asks the API)",
+        model.as_of
+    );
     Some(Finding {
+        field: named.mark(),
         at: Some(at),
         help: Some(help),
         ..about(Rule::RetiredModel, subject, message)
@@ -91,16 +131,18 @@ fn end_of(day: NaiveDate) -> Option<DateTime<Utc>> {
     Some(next.and_hms_opt(0, 0, 0)?.and_utc())
 }
 
-fn unknown(subject: &Subject, model: &Model) -> Option<Finding> {
+fn unknown(subject: &Subject, named: Named<'_>) -> Option<Finding> {
+    let Named { model, role, .. } = named;
     let near = match &model.known {
         Known::Near(near) => near,
         Known::Yes | Known::No => return None,
     };
     let message = format!(
-        "the model `{}` of `{}` is not in the table of models",
+        "the {role} `{}` of `{}` is not in the table of models",
         model.id, subject.job
     );
     Some(Finding {
+        field: named.mark(),
         help: Some(format!("did you mean `{near}`?")),
         ..about(Rule::UnknownModel, subject, message)
     })

@@ -25,6 +25,8 @@ pub struct Subject {
     pub prompt: Option<Prompt>,
     /// What it asks of the API; `None` of pickup slots.
     pub shape: Option<Shape>,
+    /// The model that is asked after the first, and the request as it goes there; `None` if there is none.
+    pub fallback: Option<Fallback>,
     /// The rules that the job accepts, each with its reason.
     pub accepted: BTreeMap<Rule, String>,
 }
@@ -40,6 +42,7 @@ impl Subject {
             effort: Effort::NONE,
             prompt: None,
             shape: None,
+            fallback: None,
             accepted: BTreeMap::new(),
         }
     }
@@ -53,6 +56,15 @@ impl Subject {
         };
         self
     }
+}
+
+/// What would be asked of a job's fallback.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fallback {
+    /// The model.
+    pub model: Arc<Model>,
+    /// The request of the job with this model in place of its own.
+    pub shape: Shape,
 }
 
 /// What bounds one run.
@@ -142,6 +154,8 @@ pub struct Model {
     pub id: String,
     /// Whether it is in the table of models.
     pub known: Known,
+    /// The date of the table, from which all that follows is.
+    pub as_of: NaiveDate,
     /// The last day on which it answers; `None` if no end is announced.
     pub ends_on: Option<NaiveDate>,
     /// A current model of its family; `None` if there is none.

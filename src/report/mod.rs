@@ -19,4 +19,5 @@ pub use listing::render_runs;
 pub use percentiles::{Completion, Percentiles};
 pub use render::render_summary;
 pub use summary::{Dollars, Outcomes, Summary, Tokens, summarize};
+pub(crate) use table::{Align, lay_out};
 pub use view::View;

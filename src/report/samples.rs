@@ -10,6 +10,7 @@ use crate::outcome::{
     Attempt, AttemptEnd, Class, DeferredTo, FailReason, Outcome, Run, RunId, SkipReason,
     YieldReason,
 };
+use crate::piece::CallName;
 use crate::slot::Origin;
 
 /// This many minutes after 02:00 on Saturday, 5 December 2026, in Japan.
@@ -98,6 +99,7 @@ impl Run {
     fn push(mut self, end: Option<AttemptEnd>) -> Self {
         let n = u32::try_from(self.attempts.len()).unwrap() + 1;
         self.attempts.push(Attempt {
+            call: CallName::only(),
             n,
             started_at: self.started_at,
             wait: Duration::ZERO,

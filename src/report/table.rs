@@ -2,7 +2,7 @@
 
 /// How a column lines up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
     Left,
     Right,
 }
@@ -13,7 +13,7 @@ const LAST_COLUMN: usize = 12;
 /// Lays rows out in columns two blanks apart. The last column takes what is left of `width`, and is cut there with `…`.
 ///
 /// The first row is the head. Every row has as many cells as there are alignments.
-pub(super) fn lay_out(rows: &[Vec<String>], aligns: &[Align], width: usize) -> String {
+pub(crate) fn lay_out(rows: &[Vec<String>], aligns: &[Align], width: usize) -> String {
     let rows: Vec<Vec<String>> = rows
         .iter()
         .map(|row| row.iter().map(|cell| clean(cell)).collect())

@@ -153,6 +153,7 @@ impl SimPlan {
     fn plain_job(&self, id: JobId, group: GroupId, crons: &[&str]) -> Job {
         Job {
             template: Template {
+                name: None,
                 model: "claude-sim".to_owned(),
                 max_tokens: 4000,
                 system: Vec::new(),
@@ -160,6 +161,10 @@ impl SimPlan {
                 delivery: Delivery::Stream,
                 extra: Vec::new(),
             },
+            then: Vec::new(),
+            for_each: None,
+            concurrency: 1,
+            fallback_model: None,
             id,
             description: None,
             state: JobState::Enabled,

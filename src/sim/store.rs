@@ -6,6 +6,7 @@
 mod ahead;
 mod claim;
 mod person;
+mod pieces;
 mod rows;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,11 +18,13 @@ use crate::engine::audit::{Ledger, ScheduleRow};
 use crate::engine::keep::DeferralRecord;
 use crate::engine::pause::Pauses;
 use crate::engine::ports::{
-    Ask, Claimed, Deferral, Finish, ManualStart, PickupAt, Store, Stored, Taken, Tick, Told,
+    Ask, Claimed, Deferral, Delivery, Finish, ManualStart, Offer, PickupAt, PieceEnd, Progress,
+    Redelivered, Store, Stored, Taken, Tick, Told,
 };
 use crate::guard::{Guard, Permit, Refusal};
 use crate::job::GroupId;
 use crate::outcome::{Outcome, Run, RunId};
+use crate::piece::Item;
 use crate::slot::Slot;
 
 /// The store in memory. Nothing outlives it.
@@ -48,12 +51,7 @@ impl MemoryStore {
     /// The text of a run's answer; `None` if it brought none, or the text went to [`Run::output`].
     #[must_use]
     pub fn answer(&self, run: RunId) -> Option<String> {
-        self.lock()
-            .runs
-            .iter()
-            .find(|row| row.run.id == run)?
-            .answer
-            .clone()
+        self.lock().text(run)
     }
 
     /// Every claimed slot with the outcome of its own run; `None` while that runs.
@@ -168,6 +166,37 @@ impl Store for MemoryStore {
 
     fn record<'a>(&'a self, told: Told<'a>) -> Stored<'a, ()> {
         Box::pin(async move { self.lock().record(told) })
+    }
+
+    fn progress<'a>(&'a self, slot: &'a Slot) -> Stored<'a, Progress> {
+        Box::pin(async move { Ok(self.lock().progress(slot)) })
+    }
+
+    fn split<'a>(
+        &'a self,
+        slot: &'a Slot,
+        offer: Offer<'a>,
+        _now: DateTime<Utc>,
+    ) -> Stored<'a, Vec<Item>> {
+        Box::pin(async move { Ok(self.lock().split(slot, offer)) })
+    }
+
+    fn settle(&self, end: PieceEnd) -> Stored<'_, ()> {
+        Box::pin(async move {
+            self.lock().settle(&end);
+            Ok(())
+        })
+    }
+
+    fn deliveries(&self) -> Stored<'_, Vec<Delivery>> {
+        Box::pin(async move { Ok(self.lock().owed()) })
+    }
+
+    fn redelivered(&self, end: Redelivered) -> Stored<'_, ()> {
+        Box::pin(async move {
+            self.lock().redelivered(&end);
+            Ok(())
+        })
     }
 
     fn finish(&self, finish: Finish) -> Stored<'_, ()> {

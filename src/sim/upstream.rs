@@ -73,6 +73,8 @@ impl Scripted {
             text,
             stop_reason,
             usage: Some(usage),
+            paused: None,
+            tool_errors: Vec::new(),
         };
         let reply = Reply {
             answer,
@@ -198,6 +200,7 @@ mod tests {
             max_tokens: 100,
             system: Vec::new(),
             prompt: "hello".to_owned(),
+            so_far: Vec::new(),
             delivery: Delivery::Stream,
             extra: Vec::new(),
             timeout: Duration::from_secs(10),

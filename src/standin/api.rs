@@ -8,17 +8,17 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::{HeaderMap, Method, Request, Response};
-use serde_json::{Value, json};
 
-use crate::anthropic::Models;
 use crate::anthropic::wire::MAX_BODY_BYTES;
 use crate::engine::ports::Clock;
 use crate::job::Delivery;
 
 use super::ask::{Ask, invalid};
-use super::fault::{ErrorReply, Fault, Scripted, Slow, StreamError};
+use super::catalog::Asked;
+use super::fault::{BodyReply, ErrorReply, Fault, Redirect, Scripted, Slow, StreamError};
 use super::ledger::{Arrival, Decision, Ledger, Seen};
-use super::reply::{self, Body, End, error_body, error_reply, json_reply};
+use super::reply::{self, Body, End, error_body, error_reply};
+use super::script::Endpoint;
 
 /// Headers whose values carry a key.
 const SECRET_HEADERS: [&str; 4] = [
@@ -78,6 +78,16 @@ impl Site {
         self.with_ledger(|ledger| ledger.seen())
     }
 
+    /// The age of the stand-in.
+    pub fn age(&self) -> Duration {
+        self.clock.elapsed().saturating_sub(self.started)
+    }
+
+    /// The clock by which everything passes.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
+    }
+
     /// Lets a moment pass.
     pub async fn pause(&self) {
         self.clock.sleep(Duration::from_millis(100)).await;
@@ -93,10 +103,16 @@ impl Site {
             (&Method::POST, "/v1/messages") => {
                 self.message(path, &head.headers, read(body).await?).await
             }
-            (&Method::POST, "/v1/messages/count_tokens") => Ok(count(read(body).await?.as_deref())),
-            (&Method::GET, "/v1/models") => Ok(list_models()),
+            (&Method::POST, "/v1/messages/count_tokens") => {
+                self.count(&head.headers, read(body).await?).await
+            }
+            (&Method::GET, "/v1/models") => {
+                let query = head.uri.query().unwrap_or_default();
+                self.models(&head.headers, Asked::List(query)).await
+            }
             (&Method::GET, _) if route.starts_with("/v1/models/") => {
-                Ok(one_model(&route["/v1/models/".len()..]))
+                let id = &route["/v1/models/".len()..];
+                self.models(&head.headers, Asked::One(id)).await
             }
             _ => Ok(problem(
                 404,
@@ -114,16 +130,17 @@ impl Site {
         let ask = Ask::read(raw.as_deref().unwrap_or_default());
         let flaw = match raw {
             None => Some(invalid(413, "the body is over 32 MB")),
-            Some(_) => ask.flaw(headers),
+            Some(_) => ask.flaw(headers).or_else(|| self.gone(&ask)),
         };
         let at = self.clock.now();
         let decision = self.with_ledger(|ledger| {
             let (prompt, system) = (ask.prompt(), ask.system());
             let mut decision = ledger.decide(&Arrival {
+                endpoint: Endpoint::Messages,
                 model: ask.model(),
                 texts: [&prompt, &system, &ask.raw],
                 at,
-                age: self.clock.elapsed().saturating_sub(self.started),
+                age: self.age(),
             });
             if let Some(error) = flaw {
                 decision.fault = Some(Fault::Error(error));
@@ -167,22 +184,9 @@ impl Site {
                 (Some(_), Delivery::Whole) | (None, _) => return std::future::pending().await,
             },
             Some(Fault::Error(error)) => return Ok(error_reply(error, id)),
-            Some(Fault::Body(body)) => {
-                let headers = body
-                    .content_type
-                    .as_deref()
-                    .map(|kind| ("content-type", kind));
-                let text = reply::full(body.text.clone());
-                return Ok(reply::reply(body.status, text, headers.as_slice()));
-            }
-            Some(Fault::Redirect(redirect)) => {
-                let headers = [("location", redirect.to.as_str())];
-                return Ok(reply::reply(REDIRECT, reply::full(Bytes::new()), &headers));
-            }
-            Some(Fault::HangUp {}) => {
-                let kind = io::ErrorKind::ConnectionAborted;
-                return Err(io::Error::new(kind, "hung up by the script"));
-            }
+            Some(Fault::Body(body)) => return Ok(any_body(body)),
+            Some(Fault::Redirect(redirect)) => return Ok(redirected(redirect)),
+            Some(Fault::HangUp {}) => return Err(hung_up()),
         };
         Ok(self.speak(&play, &end).await)
     }
@@ -219,13 +223,15 @@ impl Site {
         }
     }
 
-    async fn pass(&self, span: Duration) {
+    /// Lets a span pass.
+    pub(super) async fn pass(&self, span: Duration) {
         if !span.is_zero() {
             self.clock.sleep(span).await;
         }
     }
 
-    fn with_ledger<T>(&self, work: impl FnOnce(&mut Ledger) -> T) -> T {
+    /// Works on the ledger.
+    pub(super) fn with_ledger<T>(&self, work: impl FnOnce(&mut Ledger) -> T) -> T {
         work(&mut self.ledger.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -239,50 +245,34 @@ async fn read(body: Incoming) -> io::Result<Option<Bytes>> {
     }
 }
 
-fn count(raw: Option<&[u8]>) -> Response<Body> {
-    match Ask::read(raw.unwrap_or_default()).tokens() {
-        Some(tokens) => json_reply(200, "req_standin_count", &json!({ "input_tokens": tokens })),
-        None => problem(400, "the request body is not valid JSON"),
-    }
-}
-
-fn list_models() -> Response<Body> {
-    let models = Models::embedded();
-    let data: Vec<Value> = models
-        .all()
-        .iter()
-        .map(|model| describe(&models, &model.id))
-        .collect();
-    json_reply(
-        200,
-        "req_standin_models",
-        &json!({ "data": data, "has_more": false }),
-    )
-}
-
-fn one_model(id: &str) -> Response<Body> {
-    let models = Models::embedded();
-    match models.find(id) {
-        Some(_) => json_reply(200, "req_standin_models", &describe(&models, id)),
-        None => problem(404, &format!("model: {id}")),
-    }
-}
-
-fn describe(models: &Models, id: &str) -> Value {
-    let model = models.find(id);
-    json!({
-        "type": "model", "id": id, "display_name": id,
-        "max_input_tokens": model.and_then(|model| model.context_tokens),
-        "max_tokens": model.and_then(|model| model.max_output_tokens),
-    })
-}
-
 fn problem(status: u16, message: &str) -> Response<Body> {
     error_reply(&invalid(status, message), "req_standin_none")
 }
 
+/// Any reply at all.
+pub(super) fn any_body(body: &BodyReply) -> Response<Body> {
+    let kind = body.content_type.as_deref();
+    let headers = kind.map(|kind| ("content-type", kind));
+    reply::reply(
+        body.status,
+        reply::full(body.text.clone()),
+        headers.as_slice(),
+    )
+}
+
+/// A redirect.
+pub(super) fn redirected(redirect: &Redirect) -> Response<Body> {
+    let headers = [("location", redirect.to.as_str())];
+    reply::reply(REDIRECT, reply::full(Bytes::new()), &headers)
+}
+
+/// Why the connection closes without a reply.
+pub(super) fn hung_up() -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionAborted, "hung up by the script")
+}
+
 /// The status and the error that a whole answer has in place of an `error` event.
-fn stream_error(error: &StreamError) -> ErrorReply {
+pub(super) fn stream_error(error: &StreamError) -> ErrorReply {
     ErrorReply {
         status: if error.kind == "overloaded_error" {
             529

@@ -66,19 +66,26 @@ impl Ask {
 
     /// What the API would refuse.
     pub fn flaw(&self, headers: &HeaderMap) -> Option<ErrorReply> {
-        let has = |name: &str| headers.get(name).is_some_and(|value| !value.is_empty());
-        match (has("x-api-key"), has("authorization")) {
-            (true, false) | (false, true) => {}
-            (false, false) => return Some(invalid(401, "x-api-key header is required")),
-            (true, true) => {
-                return Some(invalid(
-                    401,
-                    "x-api-key and authorization cannot be sent together",
-                ));
-            }
-        }
-        if !has("anthropic-version") {
-            return Some(invalid(400, "anthropic-version: header is required"));
+        self.flaw_of_input(headers).or_else(|| {
+            let has_limit = self.body["max_tokens"].as_u64().is_some();
+            (!has_limit).then(|| invalid(400, "max_tokens: Field required"))
+        })
+    }
+
+    /// What the API would refuse of a request whose tokens are counted.
+    pub fn flaw_of_count(&self, headers: &HeaderMap) -> Option<ErrorReply> {
+        self.flaw_of_input(headers).or_else(|| {
+            let fields = ["max_tokens", "stream"];
+            let extra = fields.iter().find(|name| !self.body[**name].is_null())?;
+            let message = format!("{extra}: Extra inputs are not permitted");
+            Some(invalid(400, &message))
+        })
+    }
+
+    /// What the API would refuse of headers, model and messages.
+    fn flaw_of_input(&self, headers: &HeaderMap) -> Option<ErrorReply> {
+        if let Some(flaw) = flaw_of_headers(headers) {
+            return Some(flaw);
         }
         if !self.body.is_object() {
             return Some(invalid(400, "the request body is not valid JSON"));
@@ -88,9 +95,6 @@ impl Ask {
         }
         if !self.model().starts_with("claude-") {
             return Some(invalid(404, &format!("model: {}", self.model())));
-        }
-        if self.body["max_tokens"].as_u64().is_none() {
-            return Some(invalid(400, "max_tokens: Field required"));
         }
         let messages = self.body["messages"].as_array();
         if messages.is_none_or(Vec::is_empty) {
@@ -146,6 +150,25 @@ impl Ask {
             usage,
         }
     }
+}
+
+/// What the API would refuse whatever is asked for.
+pub(super) fn flaw_of_headers(headers: &HeaderMap) -> Option<ErrorReply> {
+    let has = |name: &str| headers.get(name).is_some_and(|value| !value.is_empty());
+    match (has("x-api-key"), has("authorization")) {
+        (true, false) | (false, true) => {}
+        (false, false) => return Some(invalid(401, "x-api-key header is required")),
+        (true, true) => {
+            return Some(invalid(
+                401,
+                "x-api-key and authorization cannot be sent together",
+            ));
+        }
+    }
+    if !has("anthropic-version") {
+        return Some(invalid(400, "anthropic-version: header is required"));
+    }
+    None
 }
 
 /// A string, or the texts of a list of blocks.

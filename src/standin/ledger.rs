@@ -9,7 +9,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::fault::Fault;
-use super::script::{Latency, Script, When};
+use super::script::{Endpoint, Latency, Offered, Script, When};
 
 /// So many requests are remembered, so that a stand-in that serves for days stays small.
 const MAX_SEEN: usize = 1_000;
@@ -50,6 +50,8 @@ impl Seen {
 /// What a rule may look at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrival<'a> {
+    /// What it asks for.
+    pub endpoint: Endpoint,
     /// The model.
     pub model: &'a str,
     /// Texts in which `contains` looks: the prompt, the system prompt, the raw body.
@@ -76,7 +78,8 @@ pub(super) struct Decision {
 pub(super) struct Ledger {
     script: Script,
     seed: u64,
-    arrived: u64,
+    /// How many requests have come: for messages, for counts, for models.
+    arrived: [u64; 3],
     /// How often each rule has decided.
     used: Vec<u32>,
     /// How often each body has come, by its hash.
@@ -91,7 +94,7 @@ impl Ledger {
             used: vec![0; script.rules.len()],
             script,
             seed,
-            arrived: 0,
+            arrived: [0; 3],
             repeats: HashMap::new(),
             seen: VecDeque::new(),
         }
@@ -99,8 +102,14 @@ impl Ledger {
 
     /// Numbers a request and decides what happens to it.
     pub fn decide(&mut self, arrival: &Arrival<'_>) -> Decision {
-        self.arrived += 1;
-        let n = self.arrived;
+        let [messages, counts, models] = &mut self.arrived;
+        let arrived = match arrival.endpoint {
+            Endpoint::Messages => messages,
+            Endpoint::CountTokens => counts,
+            Endpoint::Models => models,
+        };
+        *arrived += 1;
+        let n = *arrived;
         let mut draws = self.draws(arrival.texts[2]);
         let latency = draw_latency(self.script.latency, &mut draws);
         let mut fault = None;
@@ -114,6 +123,11 @@ impl Ledger {
             }
         }
         Decision { n, fault, latency }
+    }
+
+    /// What the script says of the models.
+    pub const fn offered(&self) -> &Offered {
+        &self.script.models
     }
 
     /// Remembers how a request ended.
@@ -152,7 +166,8 @@ pub(super) fn hash(bytes: &[u8]) -> u64 {
 }
 
 fn holds(when: &When, n: u64, arrival: &Arrival<'_>, draw: f64) -> bool {
-    when.first.is_none_or(|first| n >= first)
+    when.endpoint == arrival.endpoint
+        && when.first.is_none_or(|first| n >= first)
         && when.last.is_none_or(|last| n <= last)
         && when.contains.as_ref().is_none_or(|part| {
             arrival
@@ -186,6 +201,7 @@ mod tests {
 
     fn arrival(body: &str) -> Arrival<'_> {
         Arrival {
+            endpoint: Endpoint::Messages,
             model: "claude-sonnet-5-5",
             texts: ["the prompt", "the house style", body],
             at: DateTime::from_timestamp(1_000, 0).unwrap(),
@@ -197,7 +213,7 @@ mod tests {
         Ledger::new(
             Script {
                 rules,
-                latency: Latency::default(),
+                ..Script::default()
             },
             1,
         )
@@ -223,6 +239,7 @@ mod tests {
         let text = |text: &str| Some(text.to_owned());
         let cases = [
             (When::default(), true),
+            (when(|w| w.endpoint = Endpoint::Models), false),
             (when(|w| w.first = Some(1)), true),
             (when(|w| w.first = Some(2)), false),
             (when(|w| w.last = Some(1)), true),
@@ -275,7 +292,7 @@ mod tests {
                 spread: 0.5,
                 max: None,
             },
-            rules: Vec::new(),
+            ..Script::default()
         };
         let mut forth = Ledger::new(script(), 7);
         let mut back = Ledger::new(script(), 7);
@@ -309,7 +326,7 @@ mod tests {
                 spread: 0.5,
                 max: Some(max),
             },
-            rules: Vec::new(),
+            ..Script::default()
         };
         let mut ledger = Ledger::new(script, 3);
         let mut spans: Vec<_> = (0..1_001)

@@ -45,13 +45,20 @@
 //!   - when: { first: 24 }
 //!     times: 1
 //!     then: { answer: { stop_reason: max_tokens } } # `text` replaces the text
+//!   - when: { endpoint: models }                    # or `count_tokens`; each endpoint counts its own requests
+//!     then: { error: { status: 503 } }
+//! models:
+//!   gone: [claude-sonnet-4-5]                       # not listed; whoever asks it gets 404
+//!   retires: { claude-opus-4-5: "2027-01-22T00:00:00Z" }
+//!   page: 5                                         # the most models on a page of the list
 //! "#)?;
-//! assert_eq!(script.rules.len(), 11);
+//! assert_eq!(script.rules.len(), 12);
 //! # Ok::<(), offpeak::standin::ScriptError>(())
 //! ```
 
 mod api;
 mod ask;
+mod catalog;
 pub mod fault;
 mod ledger;
 mod reply;
@@ -62,5 +69,5 @@ mod text;
 
 pub use fault::Fault;
 pub use ledger::Seen;
-pub use script::{Latency, Rule, Script, ScriptError, When};
+pub use script::{Endpoint, Latency, Offered, Rule, Script, ScriptError, When};
 pub use server::Standin;

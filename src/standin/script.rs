@@ -1,12 +1,13 @@
 //! What the stand-in does wrong, and when: plain values, and the YAML they are read from.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
 use super::fault::Fault;
-use super::span::{optional_instant, optional_span, span};
+use super::span::{instants, optional_instant, optional_span, span};
 
 /// How the stand-in behaves; the default answers everything at once.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -14,8 +15,44 @@ use super::span::{optional_instant, optional_span, span};
 pub struct Script {
     /// How long answers take.
     pub latency: Latency,
+    /// What is listed of the models, and which are gone.
+    pub models: Offered,
     /// Tried in this order; the first that holds decides.
     pub rules: Vec<Rule>,
+}
+
+/// What the stand-in says of its models: those of the built-in table, but for what stands here.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Offered {
+    /// Not listed, and 404 to whoever asks them.
+    pub gone: Vec<String>,
+    /// Deprecated until this instant, and retired from then on; they answer all the same.
+    #[serde(deserialize_with = "instants")]
+    pub retires: BTreeMap<String, DateTime<Utc>>,
+    /// The most models on a page; without it as many as are asked for.
+    pub page: Option<usize>,
+}
+
+impl Offered {
+    /// Whether a model is gone.
+    #[must_use]
+    pub fn is_gone(&self, model: &str) -> bool {
+        self.gone.iter().any(|gone| gone == model)
+    }
+}
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Endpoint {
+    /// `POST /v1/messages`.
+    #[default]
+    Messages,
+    /// `POST /v1/messages/count_tokens`.
+    CountTokens,
+    /// `GET /v1/models` and `GET /v1/models/ID`.
+    Models,
 }
 
 /// A log-normal distribution of the time from a request to its last byte.
@@ -73,7 +110,9 @@ impl Rule {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct When {
-    /// The number of the request, counted from 1, is at least this.
+    /// It asks for this; messages, if it does not say.
+    pub endpoint: Endpoint,
+    /// The number of the request among those to its endpoint, counted from 1, is at least this.
     pub first: Option<u64>,
     /// The number is at most this.
     pub last: Option<u64>,
@@ -120,7 +159,7 @@ pub enum ScriptError {
     /// A value is outside its bounds.
     #[error("script: {place}: `{field}`: {found} is outside {expected}")]
     Bounds {
-        /// The rule by its number, counted from 1, or `latency`.
+        /// The rule by its number, counted from 1, or `latency` or `models`.
         place: String,
         /// The field.
         field: &'static str,
@@ -160,6 +199,9 @@ impl Script {
         if !(0.0..=3.0).contains(&spread) {
             return Err(bounds("latency", "spread", &spread.to_string(), "0 to 3"));
         }
+        if self.models.page == Some(0) {
+            return Err(bounds("models", "page", "0", "1 or more"));
+        }
         for (index, rule) in self.rules.iter().enumerate() {
             check_rule(&format!("rule {}", index + 1), rule)?;
         }
@@ -172,6 +214,14 @@ fn check_rule(place: &str, rule: &Rule) -> Result<(), ScriptError> {
         return Err(bounds(place, "when.share", &share.to_string(), "0 to 1"));
     }
     match &rule.then {
+        Fault::StreamError(_) | Fault::Answer(_) if rule.when.endpoint != Endpoint::Messages => {
+            Err(bounds(
+                place,
+                "then",
+                rule.then.as_str(),
+                "what can happen to a reply that is no message",
+            ))
+        }
         Fault::Error(error) if !(400..=599).contains(&error.status) => Err(bounds(
             place,
             "then.error.status",

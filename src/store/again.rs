@@ -2,11 +2,11 @@
 
 use rusqlite::Connection;
 
-use super::deferral;
 use super::fault::Fault;
 use super::history::{self, HistoryFilter};
 use super::open::SqliteStore;
 use super::run::{self, Ended, Start};
+use super::{deferral, pieces};
 use crate::engine::again::{self, Again, Dropping, NotAgain, NotDropped};
 use crate::engine::keep::DeferralState;
 use crate::engine::ports::StoreError;
@@ -66,6 +66,7 @@ fn retry(store: &Connection, asked: &Again) -> Result<Result<Slot, NotAgain>, Fa
         now: asked.now,
     };
     run::close(store, run, &ended)?;
+    pieces::reopen(store, &slot)?;
     deferral::write(store, run, &asked.wait, asked.now)?;
     Ok(Ok(slot))
 }

@@ -7,16 +7,20 @@ use rusqlite::{Connection, named_params, params};
 
 use super::columns::{count, ms, span_ms};
 use super::fault::Fault;
-use super::guard_row;
-use crate::answer::Usage;
+use super::{call, delivery, guard_row};
+use crate::answer::{Answer, Usage};
 use crate::engine::keep;
+use crate::engine::ports::{Brought, Role};
 use crate::guard::{GuardPolicy, Hold, Permit, Refusal, Sample};
 use crate::job::GroupId;
 use crate::outcome::{AttemptEnd, RunId};
+use crate::piece::CallName;
 
 /// An attempt that asks for admission, as owned values.
 pub(super) struct Asking {
     pub(super) run: RunId,
+    pub(super) call: CallName,
+    pub(super) model: String,
     pub(super) group: GroupId,
     pub(super) policy: GuardPolicy,
     pub(super) n: u32,
@@ -28,6 +32,7 @@ pub(super) struct Asking {
 /// An attempt that ended, as owned values.
 pub(super) struct Telling {
     pub(super) run: RunId,
+    pub(super) call: CallName,
     pub(super) group: GroupId,
     pub(super) policy: GuardPolicy,
     pub(super) n: u32,
@@ -35,6 +40,7 @@ pub(super) struct Telling {
     pub(super) sample: Option<Sample>,
     pub(super) hold: Option<Hold>,
     pub(super) end: AttemptEnd,
+    pub(super) answer: Option<(Answer, Option<f64>, Role)>,
     pub(super) now: DateTime<Utc>,
 }
 
@@ -44,43 +50,42 @@ pub(super) fn admit(store: &Connection, ask: &Asking) -> Result<Result<Permit, R
         (guard.admit(&ask.policy, now, ask.lease), now)
     })?;
     if answer.is_ok() {
-        let mut insert = store.prepare_cached(
-            "INSERT INTO attempts (call, n, started_at, wait_ms)
-             SELECT c.id, ?2, ?3, ?4 FROM calls c JOIN runs r ON r.id = c.run WHERE r.id = ?1 AND r.outcome IS NULL",
-        )?;
-        // A failure here undoes the spending too: both are one transaction.
-        if insert.execute(params![ask.run.0, ask.n, ms(now), span_ms(ask.wait)])? == 0 {
+        // A failure here undoes the spending too: all is one transaction.
+        let mut select =
+            store.prepare_cached("SELECT 1 FROM runs WHERE id = ?1 AND outcome IS NULL")?;
+        if !select.exists([ask.run.0])? {
             return Err(keep::no_run_under_way(ask.run).into());
         }
+        let call = call::open(store, ask.run, &ask.call, Some(&ask.model))?;
+        let mut insert = store.prepare_cached(
+            "INSERT INTO attempts (call, n, started_at, wait_ms) VALUES (?1, ?2, ?3, ?4)",
+        )?;
+        insert.execute(params![call, ask.n, ms(now), span_ms(ask.wait)])?;
     }
     Ok(answer)
 }
 
-/// Whether a run has made this attempt.
-fn made(store: &Connection, run: RunId, n: u32) -> Result<(), Fault> {
-    let mut select = store.prepare_cached(
-        "SELECT 1 FROM attempts WHERE call = (SELECT id FROM calls WHERE run = ?1) AND n = ?2",
-    )?;
-    if select.exists(params![run.0, n])? {
-        Ok(())
-    } else {
-        Err(keep::no_attempt(run, n).into())
-    }
+/// Whether a call has made this attempt.
+fn made(store: &Connection, call: i64, n: u32) -> Result<bool, Fault> {
+    let mut select = store.prepare_cached("SELECT 1 FROM attempts WHERE call = ?1 AND n = ?2")?;
+    Ok(select.exists(params![call, n])?)
 }
 
 /// Uses up the permit and records how the attempt ended.
 pub(super) fn record(store: &Connection, told: Telling) -> Result<(), Fault> {
+    let missing = || Fault::from(keep::no_attempt(told.run, told.n));
+    let call = call::find(store, told.run, &told.call)?.ok_or_else(missing)?;
     let mut update = store.prepare_cached(
         "UPDATE attempts SET latency_ms = :latency, first_byte_ms = :first_byte, status = :status, class = :class,
            error_type = :error_type, error_code = :error_code, request_id = :request_id, hint_ms = :hint,
            message = :message, input_tokens = :input, cache_write_5m_tokens = :write_5m,
            cache_write_1h_tokens = :write_1h, cache_read_tokens = :read, output_tokens = :output
-         WHERE call = (SELECT id FROM calls WHERE run = :run) AND n = :n AND latency_ms IS NULL",
+         WHERE call = :call AND n = :n AND latency_ms IS NULL",
     )?;
     let end = &told.end;
     let tokens = |which: fn(&Usage) -> u64| end.usage.as_ref().map(|usage| count(which(usage)));
     let changed = update.execute(named_params! {
-        ":run": told.run.0,
+        ":call": call,
         ":n": told.n,
         ":latency": span_ms(end.latency),
         ":first_byte": end.first_byte.map(span_ms),
@@ -99,7 +104,23 @@ pub(super) fn record(store: &Connection, told: Telling) -> Result<(), Fault> {
     })?;
     if changed == 0 {
         // It has ended already, and the caller was not told: the guard must not count it twice.
-        return made(store, told.run, told.n);
+        return if made(store, call, told.n)? {
+            Ok(())
+        } else {
+            Err(missing())
+        };
+    }
+    if let Some((answer, cost_usd, role)) = &told.answer {
+        let (cost_usd, role) = (*cost_usd, *role);
+        let brought = Brought {
+            answer,
+            cost_usd,
+            role,
+        };
+        call::answer(store, call, brought)?;
+        if role == Role::Owed {
+            delivery::owe(store, call, told.now)?;
+        }
     }
     guard_row::tell(store, &told.group, told.now, move |guard, now| {
         match told.sample {

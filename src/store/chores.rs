@@ -24,7 +24,9 @@ const STEP: i64 = 200;
 /// the index `runs_ended`, and old from the later of their two ends on: a clock that was set back meanwhile ends a run
 /// before it began.
 const ENDED: &str = "FROM runs r WHERE r.finished_at IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM deferrals d WHERE d.job = r.job AND d.fire_at = r.fire_at AND d.state IN ('pending', 'running'))";
+    SELECT 1 FROM deferrals d WHERE d.job = r.job AND d.fire_at = r.fire_at AND d.state IN ('pending', 'running'))
+  AND NOT EXISTS (
+    SELECT 1 FROM calls c JOIN deliveries o ON o.call = c.id WHERE c.run = r.id AND o.state = 'pending')";
 
 /// The end by which a run of [`ENDED`] is old.
 const RUN_END: &str = "max(r.started_at, r.finished_at)";
@@ -37,6 +39,16 @@ const OLDEST_SLOT: &str =
 const DELETE_SLOTS: &str = "DELETE FROM slots WHERE (job, fire_at) IN (
     SELECT job, fire_at FROM slots WHERE closed_at IS NOT NULL AND max(fire_at, closed_at) < ?1
     ORDER BY max(fire_at, closed_at) LIMIT ?2)";
+
+/// Deletes items of slots before an instant that nobody will work on any more.
+const DELETE_ITEMS: &str = "DELETE FROM items WHERE (job, fire_at, position) IN (
+    SELECT i.job, i.fire_at, i.position FROM items i WHERE i.fire_at < ?1 AND NOT EXISTS (
+      SELECT 1 FROM deferrals d WHERE d.job = i.job AND d.fire_at = i.fire_at AND d.state IN ('pending', 'running'))
+    ORDER BY i.fire_at LIMIT ?2)";
+
+/// Forgets items that were not there any more since an instant.
+const DELETE_MEMORY: &str = "DELETE FROM memory WHERE (job, key) IN (
+    SELECT job, key FROM memory WHERE seen_at < ?1 ORDER BY seen_at LIMIT ?2)";
 
 /// The daemon's sign of life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +70,8 @@ pub struct Pruned {
     pub slots: usize,
     /// Pauses that had ended.
     pub pauses: usize,
+    /// Items of slots, and what was remembered of items that are gone.
+    pub items: usize,
 }
 
 impl std::ops::AddAssign for Pruned {
@@ -66,6 +80,7 @@ impl std::ops::AddAssign for Pruned {
         self.deferrals += more.deferrals;
         self.slots += more.slots;
         self.pauses += more.pauses;
+        self.items += more.items;
     }
 }
 
@@ -76,6 +91,7 @@ pub(super) struct Reach {
     deferrals: i64,
     slots: i64,
     pauses: i64,
+    items: i64,
 }
 
 /// How far a pruning goes: to an instant, but no further than a month from the oldest row of each kind that it may
@@ -100,6 +116,7 @@ pub(super) fn reach(store: &Connection, older_than: DateTime<Utc>) -> Result<Rea
             "SELECT min(min(coalesce(ended_at, until), coalesce(until, ended_at))) FROM pauses",
             older_than,
         )?,
+        items: until("SELECT min(fire_at) FROM items", older_than)?,
     })
 }
 
@@ -128,6 +145,8 @@ pub(super) fn prune_some(store: &Connection, reach: Reach) -> Result<Pruned, Fau
             "DELETE FROM pauses WHERE min(coalesce(ended_at, until), coalesce(until, ended_at)) < ?1",
             [reach.pauses],
         )?,
+        items: store.execute(DELETE_ITEMS, [reach.items, STEP])?
+            + store.execute(DELETE_MEMORY, [reach.items, STEP])?,
     })
 }
 

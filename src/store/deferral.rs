@@ -8,8 +8,8 @@ use super::columns::{
     rule_word, word, yield_reason,
 };
 use super::fault::Fault;
-use super::pause;
 use super::run::{self, Ended, Start};
+use super::{pause, pieces};
 use crate::engine::keep::{self, DeferralRecord, DeferralState};
 use crate::engine::ports::{Deferral, NewDeferral, PickupAt, Taken};
 use crate::job::{GroupId, JobId};
@@ -102,6 +102,7 @@ pub(super) fn end_unsent(
 ) -> Result<RunId, Fault> {
     let run = start(store, deferral, model, ended.now)?;
     run::close(store, run, ended)?;
+    pieces::close_rest(store, (run, &deferral.slot), &ended.outcome, ended.now)?;
     set_ended_at(store, deferral.id, ended.now)?;
     Ok(run)
 }

@@ -1,9 +1,10 @@
 //! Reading runs back.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, Params, Row, params};
 
 use super::columns::{
     class, count_or_none, get, instant, instant_or_none, ms, origin, outcome, span_or_none, word,
@@ -12,6 +13,7 @@ use super::fault::Fault;
 use crate::answer::{StopReason, Usage};
 use crate::job::{GroupId, JobId};
 use crate::outcome::{Attempt, AttemptEnd, DeferredTo, Run, RunId};
+use crate::piece::CallName;
 
 /// Which runs to read; an absent field lets every run pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,7 +36,7 @@ const COLUMNS: &str = "
     SELECT r.id, r.job, r.fire_at, r.origin, r.grp, r.model, r.started_at, r.finished_at, r.outcome, r.reason,
       r.note, r.output, r.next_not_before, r.next_at, r.next_carries,
       c.stop_reason, c.input_tokens, c.cache_write_5m_tokens, c.cache_write_1h_tokens, c.cache_read_tokens,
-      c.output_tokens, c.cost_usd,
+      c.output_tokens, c.cost_usd, c.id AS call, c.item, c.step, c.part,
       a.n, a.started_at AS sent_at, a.wait_ms, a.latency_ms, a.first_byte_ms, a.status, a.class, a.error_type,
       a.error_code, a.request_id, a.hint_ms, a.message, a.input_tokens AS lost_input_tokens,
       a.cache_write_5m_tokens AS lost_cache_write_5m_tokens, a.cache_write_1h_tokens AS lost_cache_write_1h_tokens,
@@ -78,23 +80,35 @@ pub(super) fn under_way(store: &Connection) -> Result<Vec<Run>, Fault> {
 
 /// The answer's text of a run, if it went nowhere else.
 pub(super) fn answer(store: &Connection, id: RunId) -> Result<Option<String>, Fault> {
-    let mut select =
-        store.prepare_cached("SELECT answer FROM calls WHERE run = ?1 AND answer IS NOT NULL")?;
-    Ok(select.query_row([id.0], |row| row.get(0)).optional()?)
+    let mut select = store.prepare_cached(
+        "SELECT answer FROM calls WHERE run = ?1 AND answer IS NOT NULL ORDER BY id",
+    )?;
+    let texts: Vec<String> = select
+        .query_map([id.0], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
 fn select(store: &Connection, chosen: &str, values: impl Params) -> Result<Vec<Run>, Fault> {
     let mut statement = store.prepare_cached(&format!("{COLUMNS} {chosen} {JOINS}"))?;
     let mut rows = statement.query(values)?;
     let mut runs: Vec<Run> = Vec::new();
+    let mut last = None;
     while let Some(row) = rows.next()? {
         let attempt = attempt(row)?;
         let id: i64 = get(row, "id")?;
         if runs.last().is_none_or(|run| run.id != RunId(id)) {
             runs.push(decode(row)?);
         }
+        let call: Option<i64> = get(row, "call")?;
+        let is_new = last != call;
+        last = call;
         if let Some(run) = runs.last_mut() {
             run.attempts.extend(attempt);
+            if is_new && let Some(word) = get::<Option<String>>(row, "stop_reason")? {
+                let stop_reason = StopReason::from(word.as_str());
+                run.count(stop_reason, usage(row, "")?, get(row, "cost_usd")?);
+            }
         }
     }
     Ok(runs)
@@ -113,10 +127,9 @@ fn decode(row: &Row<'_>) -> Result<Run, Fault> {
         outcome: outcome(row)?,
         note: get(row, "note")?,
         attempts: Vec::new(),
-        stop_reason: get::<Option<String>>(row, "stop_reason")?
-            .map(|word| StopReason::from(word.as_str())),
-        usage: usage(row, "")?,
-        cost_usd: get(row, "cost_usd")?,
+        stop_reason: None,
+        usage: None,
+        cost_usd: None,
         output: get::<Option<String>>(row, "output")?.map(PathBuf::from),
         deferred: deferred(row)?,
     })
@@ -136,7 +149,7 @@ fn deferred(row: &Row<'_>) -> Result<Option<DeferredTo>, Fault> {
 
 /// All counters are written together, so one that is there vouches for the rest. A prefix tells those of a failed
 /// attempt, `lost_`, from those of the answer.
-fn usage(row: &Row<'_>, prefix: &str) -> Result<Option<Usage>, Fault> {
+pub(super) fn usage(row: &Row<'_>, prefix: &str) -> Result<Option<Usage>, Fault> {
     let known = |column| count_or_none(row, &format!("{prefix}{column}"));
     let Some(input_tokens) = known("input_tokens")? else {
         return Ok(None);
@@ -157,6 +170,11 @@ fn attempt(row: &Row<'_>) -> Result<Option<Attempt>, Fault> {
     };
     let wait = span_or_none(row, "wait_ms")?.unwrap_or_default();
     Ok(Some(Attempt {
+        call: CallName {
+            item: get::<Option<String>>(row, "item")?.map(Arc::from),
+            step: count_or_none(row, "step")?.unwrap_or(1),
+            part: count_or_none(row, "part")?.unwrap_or(1),
+        },
         n,
         started_at: instant(row, "sent_at")?,
         wait,

@@ -9,18 +9,19 @@ use super::history::{self, HistoryFilter};
 use super::open::SqliteStore;
 use super::refused::{self, RefusedFiles};
 use super::run::{self, Start};
-use super::{ahead, deferral, guard_row, ledger, pause, standing};
+use super::{ahead, deferral, delivery, guard_row, ledger, pause, pieces, standing};
 use crate::engine::alert::Standing;
 use crate::engine::audit::{Ledger, ScheduleRow};
 use crate::engine::keep::DeferralRecord;
 use crate::engine::pause::Pauses;
 use crate::engine::ports::{
-    Ask, Claimed, Deferral, Finish, ManualStart, PickupAt, Store, StoreError, Stored, Taken, Tick,
-    Told,
+    Ask, Claimed, Deferral, Delivery, Finish, ManualStart, Offer, PickupAt, PieceEnd, Progress,
+    Redelivered, Store, StoreError, Stored, Taken, Tick, Told,
 };
 use crate::guard::{Guard, Hold, Permit, Refusal};
 use crate::job::{GroupId, JobId};
 use crate::outcome::{Run, RunId};
+use crate::piece::Item;
 use crate::slot::{Origin, Slot};
 
 impl Store for SqliteStore {
@@ -110,6 +111,8 @@ impl Store for SqliteStore {
     fn admit<'a>(&'a self, ask: Ask<'a>) -> Stored<'a, Result<Permit, Refusal>> {
         let asking = Asking {
             run: ask.run,
+            call: ask.call.clone(),
+            model: ask.model.to_owned(),
             group: ask.group.clone(),
             policy: *ask.policy,
             n: ask.n,
@@ -126,6 +129,7 @@ impl Store for SqliteStore {
     fn record<'a>(&'a self, told: Told<'a>) -> Stored<'a, ()> {
         let telling = Telling {
             run: told.run,
+            call: told.call.clone(),
             group: told.group.clone(),
             policy: *told.policy,
             n: told.n,
@@ -133,6 +137,9 @@ impl Store for SqliteStore {
             sample: told.sample,
             hold: told.hold,
             end: told.end,
+            answer: told
+                .answer
+                .map(|it| (it.answer.clone(), it.cost_usd, it.role)),
             now: told.now,
         };
         Box::pin(
@@ -141,8 +148,49 @@ impl Store for SqliteStore {
         )
     }
 
+    fn progress<'a>(&'a self, slot: &'a Slot) -> Stored<'a, Progress> {
+        let slot = slot.clone();
+        Box::pin(
+            self.worker
+                .read(move |store| pieces::progress(store, &slot)),
+        )
+    }
+
+    fn split<'a>(
+        &'a self,
+        slot: &'a Slot,
+        offer: Offer<'a>,
+        now: DateTime<Utc>,
+    ) -> Stored<'a, Vec<Item>> {
+        let (slot, items) = (slot.clone(), offer.items.to_vec());
+        let (which, limit) = (offer.which, offer.limit);
+        Box::pin(self.worker.write(move |store| {
+            let offer = Offer {
+                items: &items,
+                which,
+                limit,
+            };
+            pieces::split(store, &slot, offer, now)
+        }))
+    }
+
+    fn settle(&self, end: PieceEnd) -> Stored<'_, ()> {
+        Box::pin(self.worker.write(move |store| pieces::settle(store, &end)))
+    }
+
     fn finish(&self, finish: Finish) -> Stored<'_, ()> {
         Box::pin(self.worker.write(move |store| run::finish(store, &finish)))
+    }
+
+    fn deliveries(&self) -> Stored<'_, Vec<Delivery>> {
+        Box::pin(self.worker.read(|store| delivery::pending(store)))
+    }
+
+    fn redelivered(&self, end: Redelivered) -> Stored<'_, ()> {
+        Box::pin(
+            self.worker
+                .write(move |store| delivery::redelivered(store, &end)),
+        )
     }
 
     fn recover<'a>(&'a self, under_way: &'a [RunId], now: DateTime<Utc>) -> Stored<'a, Vec<Run>> {

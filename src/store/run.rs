@@ -3,14 +3,14 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, named_params, params};
 
-use super::columns::{count, ms, origin, outcome, word};
+use super::columns::{get, instant, ms, origin, outcome, word};
 use super::fault::Fault;
-use super::{deferral, history};
-use crate::answer::Usage;
+use super::{call, deferral, delivery, history, pieces};
 use crate::engine::keep::{self, DeferralState, Ending};
-use crate::engine::ports::Finish;
-use crate::job::GroupId;
+use crate::engine::ports::{Brought, Finish, Role};
+use crate::job::{GroupId, JobId};
 use crate::outcome::{Outcome, Run, RunId};
+use crate::piece::CallName;
 use crate::slot::{Origin, Slot};
 
 /// What a new run starts from.
@@ -41,7 +41,7 @@ impl Ended {
     }
 }
 
-/// Writes a run that begins, with its one call.
+/// Writes a run that begins.
 pub(super) fn start(store: &Connection, start: &Start) -> Result<RunId, Fault> {
     let mut insert = store.prepare_cached(
         "INSERT INTO runs (job, fire_at, origin, grp, model, started_at, lease_until)
@@ -56,11 +56,7 @@ pub(super) fn start(store: &Connection, start: &Start) -> Result<RunId, Fault> {
         ":started_at": ms(start.now),
         ":lease_until": start.lease_until.map(ms),
     })?;
-    let id = store.last_insert_rowid();
-    store
-        .prepare_cached("INSERT INTO calls (run) VALUES (?1)")?
-        .execute([id])?;
-    Ok(RunId(id))
+    Ok(RunId(store.last_insert_rowid()))
 }
 
 /// Writes a run that a person asked for, as a slot of its own.
@@ -112,13 +108,26 @@ pub(super) fn finish(store: &Connection, finish: &Finish) -> Result<(), Fault> {
     };
     close(store, finish.run, &ended)?;
     write_answer(store, finish)?;
-    match (&finish.deferral, carried) {
-        (Some(wait), _) => deferral::write(store, finish.run, wait, finish.now),
-        (None, Some(id)) => {
-            deferral::end(store, id, DeferralState::after(&finish.outcome), finish.now)
-        }
-        (None, None) => Ok(()),
+    if let Some(wait) = &finish.deferral {
+        return deferral::write(store, finish.run, wait, finish.now);
     }
+    let slot = slot(store, finish.run)?;
+    pieces::close_rest(store, (finish.run, &slot), &finish.outcome, finish.now)?;
+    match carried {
+        Some(id) => deferral::end(store, id, DeferralState::after(&finish.outcome), finish.now),
+        None => Ok(()),
+    }
+}
+
+/// The slot that a run works for.
+fn slot(store: &Connection, id: RunId) -> Result<Slot, Fault> {
+    let mut select = store.prepare_cached("SELECT job, fire_at FROM runs WHERE id = ?1")?;
+    let mut rows = select.query([id.0])?;
+    let row = rows.next()?.ok_or_else(|| keep::no_run(id))?;
+    Ok(Slot {
+        fire_at: instant(row, "fire_at")?,
+        job: JobId::new(get::<String>(row, "job")?),
+    })
 }
 
 /// A run's origin, and how it ended if it has.
@@ -140,30 +149,27 @@ fn write_answer(store: &Connection, finish: &Finish) -> Result<(), Fault> {
     store
         .prepare_cached("UPDATE runs SET output = ?2 WHERE id = ?1")?
         .execute(params![finish.run.0, output])?;
-    let answer = finish.answer.as_ref();
-    let usage = answer.and_then(|answer| answer.usage);
-    let tokens = |which: fn(&Usage) -> u64| usage.as_ref().map(|usage| count(which(usage)));
-    let mut update = store.prepare_cached(
-        "UPDATE calls SET message_id = :message_id, answered_by = :answered_by, answer = :answer,
-           stop_reason = :stop_reason, input_tokens = :input, cache_write_5m_tokens = :write_5m,
-           cache_write_1h_tokens = :write_1h, cache_read_tokens = :read, output_tokens = :output,
-           cost_usd = :cost_usd
-         WHERE run = :run",
-    )?;
-    update.execute(named_params! {
-        ":run": finish.run.0,
-        ":message_id": answer.map(|answer| &answer.id),
-        ":answered_by": answer.map(|answer| &answer.model),
-        ":answer": keep::kept_text(finish),
-        ":stop_reason": answer.map(|answer| answer.stop_reason.as_str()),
-        ":input": tokens(|usage| usage.input_tokens),
-        ":write_5m": tokens(|usage| usage.cache_write_5m_tokens),
-        ":write_1h": tokens(|usage| usage.cache_write_1h_tokens),
-        ":read": tokens(|usage| usage.cache_read_tokens),
-        ":output": tokens(|usage| usage.output_tokens),
-        ":cost_usd": finish.cost_usd,
-    })?;
-    Ok(())
+    // Recorded with its attempt, unless the store failed then.
+    if let Some(answer) = &finish.answer
+        && !call::is_answered(store, finish.run)?
+    {
+        let call = call::open(store, finish.run, &CallName::only(), None)?;
+        let (role, cost_usd) = (keep::role(finish), finish.cost_usd);
+        let brought = Brought {
+            answer,
+            cost_usd,
+            role,
+        };
+        call::answer(store, call, brought)?;
+        if role == Role::Owed {
+            delivery::owe(store, call, finish.now)?;
+        }
+    }
+    match &finish.delivery {
+        Some(end) => delivery::end_first(store, (finish.run, None), end, finish.now),
+        None if keep::keeps_text(finish.output.as_deref(), None) => Ok(()),
+        None => call::drop_text(store, (finish.run, None)),
+    }
 }
 
 /// Closes the runs that nobody is driving any more: the daemon's own, and a person's past their lease.
@@ -208,8 +214,10 @@ fn close_lost(
 fn recover_one(store: &Connection, id: RunId, now: DateTime<Utc>) -> Result<Run, Fault> {
     let gone = || Fault::from(keep::no_run(id));
     let run = history::run(store, id)?.ok_or_else(gone)?;
-    let carried = deferral::carried_by(store, id)?.map(|deferral| deferral.wait);
-    let cut = keep::cut_off(&run, carried.as_ref(), now);
+    let carried = deferral::carried_by(store, id)?;
+    let wait = carried.as_ref().map(|deferral| &deferral.wait);
+    let owed = delivery::is_owed(store, id)?;
+    let cut = keep::cut_off(&run, (wait, owed), now);
     close(
         store,
         id,
@@ -219,8 +227,10 @@ fn recover_one(store: &Connection, id: RunId, now: DateTime<Utc>) -> Result<Run,
             now,
         },
     )?;
-    if let Some(wait) = &cut.wait {
-        deferral::write(store, id, wait, now)?;
+    match (&cut.wait, carried) {
+        (Some(wait), _) => deferral::write(store, id, wait, now)?,
+        (None, Some(carried)) => deferral::end(store, carried.id, DeferralState::Done, now)?,
+        (None, None) => {}
     }
     history::run(store, id)?.ok_or_else(gone)
 }

@@ -139,6 +139,28 @@ pub enum WorkspaceError {
 }
 
 impl WorkspaceError {
+    /// Whether the same step may work later: nothing in the job is wrong, only the disk, a program or the system.
+    pub(super) fn may_pass(&self) -> bool {
+        match self {
+            Self::Unreadable { .. }
+            | Self::Unanswered { .. }
+            | Self::NotStarted { .. }
+            | Self::TimedOut { .. }
+            | Self::Exit { .. }
+            | Self::Broken { .. }
+            | Self::Unwritable { .. }
+            | Self::CutOff(_) => true,
+            Self::Input { source, .. } => source.may_pass(),
+            Self::NotAFile { .. }
+            | Self::NotText { .. }
+            | Self::TooLarge { .. }
+            | Self::Template { .. }
+            | Self::EmptyPrompt { .. }
+            | Self::BadOutput { .. }
+            | Self::Zone(_) => false,
+        }
+    }
+
     /// Whether the system had no descriptor, process or thread to spare: the same may work when others have ended.
     pub(super) fn is_starved(&self) -> bool {
         match self {

@@ -12,9 +12,12 @@ use super::output::{Target, place, replace};
 use super::reader::Reader;
 use super::reserved::Reserved;
 use super::template::{Variables, render};
-use crate::engine::ports::{Clock, Pending, Prepared, Workspace};
-use crate::job::{Job, OnEmptyInput, Output, Previous, Request, SystemBlock, TextSource};
+use crate::engine::ports::{
+    Brief, Clock, Gathered, Parcel, Pending, Undelivered, Unready, Workspace,
+};
+use crate::job::{Job, OnEmptyInput, Previous, Request, SystemBlock, Template, TextSource};
 use crate::outcome::FailReason;
+use crate::piece::Item;
 use crate::schedule::Zones;
 use crate::slot::Slot;
 
@@ -29,6 +32,17 @@ pub struct Files {
     reader: Arc<Reader>,
     without: Vec<String>,
     reserved: Reserved,
+}
+
+/// What became of a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prepared {
+    /// Ready to send.
+    Ready(Box<Request>),
+    /// Every input was empty, and the job skips then.
+    Empty,
+    /// It cannot be sent.
+    Failed(Unready),
 }
 
 /// What a run would send and where its answer would go.
@@ -90,39 +104,58 @@ impl Files {
         }
     }
 
+    /// What a run would send first.
     async fn prepare_with(&self, job: &Job, slot: &Slot, commands: RunCommands) -> Prepared {
-        match self.fill(job, slot, commands).await {
-            Ok(prepared) => prepared,
-            Err(error) => Prepared::Failed(FailReason::Input, error.to_string()),
+        let inputs = match self.gather_with(job, commands).await {
+            Gathered::Ready(inputs) => inputs,
+            Gathered::Empty => return Prepared::Empty,
+            Gathered::Failed(unready) => return Prepared::Failed(unready),
+        };
+        let brief = Brief {
+            job,
+            slot,
+            inputs: &inputs,
+            item: None,
+            answers: &[],
+        };
+        match self.fill_in(brief).await {
+            Ok(request) => Prepared::Ready(Box::new(request)),
+            Err(error) => Prepared::Failed(unready(&error)),
         }
     }
 
-    async fn fill(
-        &self,
-        job: &Job,
-        slot: &Slot,
-        commands: RunCommands,
-    ) -> Result<Prepared, WorkspaceError> {
-        let inputs = read_all(job, commands, &self.without, &self.reader).await?;
-        if all_empty(&inputs) {
-            match job.on_empty_input {
-                OnEmptyInput::Skip => return Ok(Prepared::Empty),
-                OnEmptyInput::Fail => {
-                    let note = "every input is empty, and the job says `on_empty_input: fail`";
-                    return Ok(Prepared::Failed(FailReason::EmptyInput, note.to_owned()));
-                }
-                OnEmptyInput::Send => {}
-            }
+    async fn gather_with(&self, job: &Job, commands: RunCommands) -> Gathered {
+        let inputs = match read_all(job, commands, &self.without, &self.reader).await {
+            Ok(inputs) => inputs,
+            Err(error) => return Gathered::Failed(unready(&error)),
+        };
+        if !all_empty(&inputs) {
+            return Gathered::Ready(inputs);
         }
-        let variables = self.variables(job, slot)?.with_inputs(inputs);
-        let system = fill_system(&job.template.system, &variables, &self.reader).await?;
-        let prompt = fill_text("prompt", &job.template.prompt, &variables, &self.reader).await?;
+        match job.on_empty_input {
+            OnEmptyInput::Skip => Gathered::Empty,
+            OnEmptyInput::Fail => Gathered::Failed(Unready {
+                reason: FailReason::EmptyInput,
+                message: "every input is empty, and the job says `on_empty_input: fail`".to_owned(),
+            }),
+            OnEmptyInput::Send => Gathered::Ready(inputs),
+        }
+    }
+
+    async fn fill_in(&self, brief: Brief<'_>) -> Result<Request, WorkspaceError> {
+        let Brief { job, slot, .. } = brief;
+        let template = &job.template;
+        let variables = self
+            .variables(job, slot)?
+            .with_inputs(brief.inputs.to_vec());
+        let system = fill_system(&template.system, &variables, &self.reader).await?;
+        let prompt = fill_text("prompt", &template.prompt, &variables, &self.reader).await?;
         if is_blank(&prompt) {
             return Err(WorkspaceError::EmptyPrompt {
-                place: name_of("prompt", &job.template.prompt),
+                place: name_of("prompt", &template.prompt),
             });
         }
-        Ok(Prepared::Ready(Box::new(request(job, system, prompt))))
+        Ok(request(job, template, (system, prompt)))
     }
 
     fn variables(&self, job: &Job, slot: &Slot) -> Result<Variables, WorkspaceError> {
@@ -145,28 +178,41 @@ impl Files {
         Ok(Some(target))
     }
 
-    async fn deliver_to(
-        &self,
-        job: &Job,
-        slot: &Slot,
-        text: &str,
-    ) -> Result<Option<PathBuf>, WorkspaceError> {
+    /// The file first: what a program does with the answer cannot be taken back.
+    async fn deliver_to(&self, parcel: Parcel<'_>) -> Result<Option<PathBuf>, Undelivered> {
+        let Parcel {
+            job, slot, placed, ..
+        } = parcel;
+        let text = &parcel.answer.text;
         let Some(output) = &job.output else {
             return Ok(None);
         };
-        // The file first: what a program does with the answer cannot be taken back.
-        let path = match self.target(job, slot)? {
-            Some(target) => Some(write_whole(target, output.previous, text).await?),
+        let stopped = |placed, output: Option<&PathBuf>| {
+            let output = output.cloned();
+            move |error: WorkspaceError| Undelivered {
+                message: error.to_string(),
+                placed,
+                output,
+                may_work_later: error.may_pass(),
+            }
+        };
+        let target = self.target(job, slot).map_err(stopped(placed, None))?;
+        let path = match target {
+            Some(target) if placed == 0 => {
+                let written = write_whole(target, output.previous, text).await;
+                Some(written.map_err(stopped(0, None))?)
+            }
+            Some(target) => Some(target.path),
             None => None,
         };
-        self.run_output_command(output, text).await?;
+        if let Some(argv) = &output.command {
+            let fed = self.run_output_command(argv, text).await;
+            fed.map_err(stopped(u32::from(path.is_some()), path.as_ref()))?;
+        }
         Ok(path)
     }
 
-    async fn run_output_command(&self, output: &Output, text: &str) -> Result<(), WorkspaceError> {
-        let Some(argv) = &output.command else {
-            return Ok(());
-        };
+    async fn run_output_command(&self, argv: &[String], text: &str) -> Result<(), WorkspaceError> {
         let program = Program {
             argv,
             folder: &self.folder,
@@ -176,61 +222,64 @@ impl Files {
         feed(program, text, &*self.reader.clock).await
     }
 
-    async fn keep(
-        &self,
-        job: &Job,
-        slot: &Slot,
-        text: &str,
-    ) -> Result<Option<PathBuf>, WorkspaceError> {
+    async fn keep(&self, parcel: Parcel<'_>) -> Result<Option<PathBuf>, WorkspaceError> {
+        let Parcel { job, slot, .. } = parcel;
         let Some(target) = self.target(job, slot)? else {
             return Ok(None);
         };
         let target = target.beside(slot.fire_at);
-        let path = write_whole(target, Previous::Replace, text).await?;
+        let path = write_whole(target, Previous::Replace, &parcel.answer.text).await?;
         Ok(Some(path))
     }
 }
 
 impl Workspace for Files {
-    fn prepare<'a>(&'a self, job: &'a Job, slot: &'a Slot) -> Pending<'a, Prepared> {
-        Box::pin(self.prepare_with(job, slot, RunCommands::Yes))
+    fn gather<'a>(&'a self, job: &'a Job, _slot: &'a Slot) -> Pending<'a, Gathered> {
+        Box::pin(self.gather_with(job, RunCommands::Yes))
+    }
+
+    fn list<'a>(&'a self, _job: &'a Job) -> Pending<'a, Result<Vec<Item>, Unready>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn fill<'a>(&'a self, brief: Brief<'a>) -> Pending<'a, Result<Request, Unready>> {
+        Box::pin(async move { self.fill_in(brief).await.map_err(|error| unready(&error)) })
     }
 
     fn deliver<'a>(
         &'a self,
-        job: &'a Job,
-        slot: &'a Slot,
-        text: &'a str,
-    ) -> Pending<'a, Result<Option<PathBuf>, String>> {
-        Box::pin(async move {
-            self.deliver_to(job, slot, text)
-                .await
-                .map_err(|error| error.to_string())
-        })
+        parcel: Parcel<'a>,
+    ) -> Pending<'a, Result<Option<PathBuf>, Undelivered>> {
+        Box::pin(self.deliver_to(parcel))
     }
 
     fn keep_beside<'a>(
         &'a self,
-        job: &'a Job,
-        slot: &'a Slot,
-        text: &'a str,
+        parcel: Parcel<'a>,
     ) -> Pending<'a, Result<Option<PathBuf>, String>> {
-        Box::pin(async move {
-            self.keep(job, slot, text)
-                .await
-                .map_err(|error| error.to_string())
-        })
+        Box::pin(async move { self.keep(parcel).await.map_err(|error| error.to_string()) })
     }
 }
 
-fn request(job: &Job, system: Vec<SystemBlock<String>>, prompt: String) -> Request {
-    let template = &job.template;
+fn unready(error: &WorkspaceError) -> Unready {
+    Unready {
+        reason: FailReason::Input,
+        message: error.to_string(),
+    }
+}
+
+fn request(
+    job: &Job,
+    template: &Template,
+    (system, prompt): (Vec<SystemBlock<String>>, String),
+) -> Request {
     Request {
         key: job.key.clone(),
         model: template.model.clone(),
         max_tokens: template.max_tokens,
         system,
         prompt,
+        so_far: Vec::new(),
         delivery: template.delivery,
         extra: template.extra.clone(),
         timeout: job.timeout,

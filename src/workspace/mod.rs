@@ -18,6 +18,6 @@ mod template;
 pub use command::{MAX_READ_BYTES, OUTPUT_COMMAND_TIMEOUT};
 pub(crate) use command::{Program, feed};
 pub use error::WorkspaceError;
-pub use files::{Files, Preview};
+pub use files::{Files, Prepared, Preview};
 pub use inputs::RunCommands;
 pub use reserved::Reserved;

@@ -85,6 +85,7 @@ fn prompt(text: &str, cache: Option<CacheTtl>) -> Prompt {
     let model = Model {
         id: "m".to_owned(),
         known: Known::Yes,
+        as_of: "2026-11-01".parse().unwrap(),
         ends_on: None,
         successor: None,
         min_cacheable_tokens: Some(512),

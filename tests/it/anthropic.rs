@@ -6,6 +6,7 @@
 )]
 
 mod bounds;
+mod catalog;
 mod classes;
 mod clock;
 mod contract;
@@ -52,6 +53,7 @@ fn request(delivery: Delivery) -> Request {
         max_tokens: 4_000,
         system: vec![SystemBlock::plain("Be brief.".to_owned())],
         prompt: "Summarise the night.".to_owned(),
+        so_far: Vec::new(),
         delivery,
         extra: Vec::new(),
         timeout: Duration::from_mins(10),

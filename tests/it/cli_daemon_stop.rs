@@ -70,6 +70,7 @@ pub fn due_now(scenario: &Scenario) {
             note: None,
             answer: None,
             cost_usd: None,
+            delivery: None,
             output: None,
             deferral: Some(wait),
             carried: None,

@@ -135,12 +135,14 @@ fn no_reply_brings_the_key_into_the_log_or_the_store() {
 }
 
 /// How each command is tried; what clap knows beyond these fails the test.
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 21] = [
     "init made",
     "validate --strict",
     "plan --svg plan.svg --ics plan.ics",
     "dry-run digest --run-commands",
+    "dry-run digest --count",
     "run digest",
+    "models",
     "daemon",
     "demo --seed 1",
     "status",

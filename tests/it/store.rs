@@ -6,6 +6,7 @@ mod contract;
 mod damage;
 mod file;
 mod person;
+mod pieces;
 mod processes;
 
 use std::future::Future;
@@ -26,6 +27,7 @@ use offpeak::engine::ports::{
 use offpeak::guard::{BreakerPolicy, BudgetPolicy, GuardPolicy, Hold, Permit, Refusal, Sample};
 use offpeak::job::{GroupId, JobId};
 use offpeak::outcome::{AttemptEnd, Class, Outcome, Run, RunId, YieldReason};
+use offpeak::piece::CallName;
 use offpeak::schedule::{DeferRule, Zones};
 use offpeak::sim::store::MemoryStore;
 use offpeak::slot::{Origin, Slot};
@@ -44,6 +46,16 @@ macro_rules! both_stores {
 }
 
 both_stores! {
+    answers_of_many_calls_are_added_up
+    answers_of_steps_are_known_to_later_runs_and_dropped_at_the_end
+    slot_is_split_once
+    item_that_succeeded_as_it_is_is_not_taken_again
+    items_that_a_run_leaves_for_good_have_its_outcome
+    items_of_merged_work_go_first_in_the_slot_that_takes_it_over
+    answer_is_owed_from_its_record_on
+    delivered_answer_amends_run_slot_and_item
+    answer_that_is_given_up_stays_in_the_store
+    answer_whose_record_failed_is_owed_from_the_end_of_its_run
     slot_recorded_ahead_is_claimed_anew_once_the_clock_was_set_back
     rewind_goes_back_to_what_the_clock_ahead_decided_and_frees_what_waits
     starts_of_schedules_are_skipped_ahead_and_never_back
@@ -270,6 +282,8 @@ impl Bench {
     fn record(&self, run: RunId, permit: Permit, now: DateTime<Utc>, told: Tell) {
         wait(self.store.record(Told {
             run,
+            call: &CallName::only(),
+            answer: None,
             group: &main_group(),
             policy: &policy(),
             n: told.n,
@@ -317,6 +331,8 @@ async fn admit(
     store
         .admit(Ask {
             run,
+            call: &CallName::only(),
+            model: "claude-test",
             group: &group,
             policy: &policy,
             n,
@@ -384,6 +400,7 @@ fn ended(run: RunId, outcome: Outcome, now: DateTime<Utc>) -> Finish {
         note: None,
         answer: None,
         cost_usd: None,
+        delivery: None,
         output: None,
         deferral: None,
         carried: None,
@@ -405,6 +422,8 @@ fn answer(text: &str) -> Answer {
         text: text.to_owned(),
         stop_reason: StopReason::EndTurn,
         usage: Some(usage),
+        paused: None,
+        tool_errors: Vec::new(),
     }
 }
 

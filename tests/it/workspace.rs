@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use offpeak::engine::ports::{Clock, Pending, Prepared, Workspace};
+use offpeak::answer::{Answer, StopReason};
+use offpeak::engine::ports::{Clock, Parcel, Pending, Unready, Workspace};
 use offpeak::job::{
     CacheTtl, Check, Delivery, GroupId, Input, InputSource, Job, JobId, JobState, KeyId,
     OnEmptyInput, Output, Presence, Previous, Request, Schedule, SystemBlock, Template, TextSource,
@@ -17,6 +18,7 @@ use offpeak::job::{
 use offpeak::outcome::FailReason;
 use offpeak::schedule::Zones;
 use offpeak::slot::Slot;
+use offpeak::workspace::Prepared;
 use offpeak::workspace::{Files, RunCommands};
 use tempfile::TempDir;
 
@@ -126,7 +128,11 @@ impl Bench {
     }
 
     async fn prepare(&self) -> Prepared {
-        self.files().prepare(&self.job, &slot()).await
+        let files = self.files();
+        files
+            .preview(&self.job, &slot(), RunCommands::Yes)
+            .await
+            .prepared
     }
 
     async fn request(&self) -> Request {
@@ -138,22 +144,55 @@ impl Bench {
 
     async fn failure(&self) -> String {
         match self.prepare().await {
-            Prepared::Failed(FailReason::Input, message) => message,
+            Prepared::Failed(Unready {
+                reason: FailReason::Input,
+                message,
+            }) => message,
             other => panic!("{other:?}"),
         }
     }
 
     async fn deliver(&self, text: &str) -> Result<Option<PathBuf>, String> {
-        self.files().deliver(&self.job, &slot(), text).await
+        let answer = answer(text);
+        let delivered = self.files().deliver(self.parcel(&answer)).await;
+        delivered.map_err(|lost| lost.message)
     }
 
     async fn keep_beside(&self, text: &str) -> Result<Option<PathBuf>, String> {
-        self.files().keep_beside(&self.job, &slot(), text).await
+        let answer = answer(text);
+        self.files().keep_beside(self.parcel(&answer)).await
+    }
+
+    fn parcel<'a>(&'a self, answer: &'a Answer) -> Parcel<'a> {
+        Parcel {
+            job: &self.job,
+            slot: slot_ref(),
+            item: None,
+            answer,
+            placed: 0,
+        }
     }
 }
 
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn answer(text: &str) -> Answer {
+    Answer {
+        id: "msg_1".to_owned(),
+        model: "claude-sonnet-5-5".to_owned(),
+        text: text.to_owned(),
+        stop_reason: StopReason::EndTurn,
+        usage: None,
+        paused: None,
+        tool_errors: Vec::new(),
+    }
+}
+
+fn slot_ref() -> &'static Slot {
+    static SLOT: std::sync::LazyLock<Slot> = std::sync::LazyLock::new(slot);
+    &SLOT
 }
 
 /// 05:00 on Saturday in Tokyo, still Friday in UTC.
@@ -166,6 +205,10 @@ fn slot() -> Slot {
 
 fn job(prompt: &str) -> Job {
     Job {
+        then: Vec::new(),
+        for_each: None,
+        concurrency: 1,
+        fallback_model: None,
         id: JobId::new("digest"),
         description: None,
         state: JobState::Enabled,
@@ -176,6 +219,7 @@ fn job(prompt: &str) -> Job {
             zone: "Asia/Tokyo".to_owned(),
         },
         template: Template {
+            name: None,
             model: "claude-sonnet-5-5".to_owned(),
             max_tokens: 4000,
             system: Vec::new(),
@@ -208,6 +252,7 @@ async fn template_becomes_the_request_with_the_slots_own_date() {
             cache: Some(CacheTtl::OneHour),
         }],
         prompt: "2026-12-05 2026-12-05T05:00:00+09:00 2026-W49 digest".to_owned(),
+        so_far: Vec::new(),
         delivery: Delivery::Stream,
         extra: vec![("temperature".to_owned(), "0.2".to_owned())],
         timeout: Duration::from_mins(10),
@@ -226,7 +271,12 @@ async fn iso_week_belongs_to_the_year_of_its_thursday() {
             fire_at: at.parse().unwrap(),
             job: JobId::new("digest"),
         };
-        let Prepared::Ready(request) = bench.files().prepare(&bench.job, &slot).await else {
+        let Prepared::Ready(request) = bench
+            .files()
+            .preview(&bench.job, &slot, RunCommands::Yes)
+            .await
+            .prepared
+        else {
             panic!("{at}")
         };
         assert_eq!(request.prompt, expected);
@@ -310,7 +360,10 @@ async fn empty_inputs_skip_fail_or_send_as_the_job_says() {
     let note = "every input is empty, and the job says `on_empty_input: fail`".to_owned();
     assert_eq!(
         bench.prepare().await,
-        Prepared::Failed(FailReason::EmptyInput, note)
+        Prepared::Failed(Unready {
+            reason: FailReason::EmptyInput,
+            message: note,
+        })
     );
     bench.job.on_empty_input = OnEmptyInput::Send;
     assert_eq!(bench.request().await.prompt, "p");
@@ -459,7 +512,7 @@ async fn child_is_ended(script: &str) {
     let files = bench.files();
     let (job, slot) = (bench.job.clone(), slot());
     tokio::select! {
-        _ = files.prepare(&job, &slot) => panic!("nobody waited for the child"),
+        _ = files.gather(&job, &slot) => panic!("nobody waited for the child"),
         () = is_written(&child) => {}
     }
     // The future of the run is dropped here, as at a stop.
@@ -599,7 +652,11 @@ async fn input_command_does_not_inherit_the_named_variables() {
     let files = bench
         .files()
         .without(words(&["CARGO_MANIFEST_DIR", "NOT_SET_AT_ALL"]));
-    match files.prepare(&bench.job, &slot()).await {
+    match files
+        .preview(&bench.job, &slot(), RunCommands::Yes)
+        .await
+        .prepared
+    {
         Prepared::Ready(request) => assert_eq!(request.prompt, "[- offpeak]"),
         other => panic!("{other:?}"),
     }
@@ -611,7 +668,7 @@ async fn output_command_does_not_inherit_the_named_variables() {
     let script = format!("{PRINT_TWO} > seen");
     let bench = Bench::new("hi").output(None, Some(&["/bin/sh", "-c", &script]));
     let files = bench.files().without(words(&["CARGO_MANIFEST_DIR"]));
-    files.deliver(&bench.job, &slot(), "hello").await.unwrap();
+    files.deliver(bench.parcel(&answer("hello"))).await.unwrap();
     assert_eq!(bench.read("seen"), "- offpeak");
 }
 

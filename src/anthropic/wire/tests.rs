@@ -15,6 +15,7 @@ fn request() -> Request {
         max_tokens: 4_000,
         system: Vec::new(),
         prompt: "Say \"hi\".".to_owned(),
+        so_far: Vec::new(),
         delivery: Delivery::Stream,
         extra: Vec::new(),
         timeout: Duration::from_mins(10),

@@ -89,6 +89,7 @@ impl Narrator {
                 Some(("store".to_owned(), self.screen.styled("31", message)))
             }
             Notice::Planned { .. }
+            | Notice::Redelivered { .. }
             | Notice::Recovered { .. }
             | Notice::Unrecorded { .. }
             | Notice::SteppedBack { .. }

@@ -11,6 +11,10 @@ use crate::job::{
 
 fn job(name: &str, system: Option<&str>, prompt: &str) -> Job {
     Job {
+        then: Vec::new(),
+        for_each: None,
+        concurrency: 1,
+        fallback_model: None,
         id: JobId::new(name),
         description: None,
         state: JobState::Enabled,
@@ -21,6 +25,7 @@ fn job(name: &str, system: Option<&str>, prompt: &str) -> Job {
             zone: "UTC".to_owned(),
         },
         template: Template {
+            name: None,
             model: "claude-haiku-5-5".to_owned(),
             max_tokens: 100,
             system: system.map(cached).into_iter().collect(),

@@ -112,6 +112,7 @@ fn finish(run: RunId, outcome: Outcome, now: DateTime<Utc>) -> Finish {
         note: Some("a note".to_owned()),
         answer: None,
         cost_usd: None,
+        delivery: None,
         output: None,
         deferral: None,
         carried: None,

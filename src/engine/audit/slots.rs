@@ -8,6 +8,7 @@ use super::{Ledger, ScheduleRow, Scope, UnderWay, Violation};
 use crate::engine::{timeline, zones};
 use crate::job::JobId;
 use crate::outcome::{Outcome, Run};
+use crate::piece::CallName;
 use crate::schedule::{Timetable, Zones};
 use crate::slot::{Origin, Slot};
 
@@ -99,12 +100,7 @@ pub(super) fn runs(ledger: &Ledger, scope: Scope<'_>) -> Vec<Violation> {
         if run.outcome.is_none() && scope.under_way == UnderWay::None {
             found.push(told(Violation::Unended));
         }
-        if !run
-            .attempts
-            .iter()
-            .map(|attempt| attempt.n)
-            .eq(1..=count(run))
-        {
+        if is_misnumbered(run) {
             found.push(told(Violation::Misnumbered));
         }
         if is_sent_late(run) {
@@ -129,8 +125,13 @@ fn is_sent_late(run: &Run) -> bool {
     is_after && end - run.started_at >= took
 }
 
-fn count(run: &Run) -> u32 {
-    u32::try_from(run.attempts.len()).unwrap_or(u32::MAX)
+/// Whether the attempts of a call are not numbered from 1 on, in their order.
+fn is_misnumbered(run: &Run) -> bool {
+    let mut latest: BTreeMap<&CallName, u32> = BTreeMap::new();
+    run.attempts.iter().any(|attempt| {
+        let known = latest.insert(&attempt.call, attempt.n).unwrap_or(0);
+        attempt.n != known + 1
+    })
 }
 
 /// The slot that a run works for.

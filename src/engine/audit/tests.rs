@@ -5,6 +5,7 @@ use super::*;
 use crate::engine::keep::DeferralState;
 use crate::engine::ports::{Deferral, NewDeferral};
 use crate::outcome::{Attempt, DeferredTo, YieldReason};
+use crate::piece::CallName;
 use crate::schedule::DeferRule;
 use crate::slot::Origin;
 
@@ -36,6 +37,7 @@ fn run(id: i64, of: &Slot, origin: Origin, outcome: Option<Outcome>) -> Run {
         outcome,
         note: None,
         attempts: vec![Attempt {
+            call: CallName::only(),
             n: 1,
             started_at,
             wait: Duration::ZERO,

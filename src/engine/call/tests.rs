@@ -123,6 +123,8 @@ fn an_answer_ends_the_call() {
         text: "good morning".to_owned(),
         stop_reason: StopReason::EndTurn,
         usage: None,
+        paused: None,
+        tool_errors: Vec::new(),
     };
     let mut call = sending(now());
     let verdict = Verdict::answered(&answer);

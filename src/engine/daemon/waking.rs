@@ -12,7 +12,7 @@ use futures_util::{FutureExt, select_biased};
 use super::super::clocks;
 use super::super::notice::Notice;
 use super::super::pickup::Place;
-use super::super::ports::{Claim, Claimed, Deferral, Fate, StoreError, Tick};
+use super::super::ports::{Claim, Claimed, Deferral, Delivery, Fate, StoreError, Tick};
 use super::super::runner::{Runner, Work};
 use super::super::targets::Targets;
 use super::super::tick::{Scene, Wake, wake};
@@ -25,6 +25,9 @@ use crate::slot::{Origin, Slot};
 /// How often at least runs that nobody works on are looked for: a person's run that was killed is past its lease some
 /// day.
 pub(super) const SWEEP: Duration = Duration::from_hours(1);
+
+/// How often answers are looked for that a person's run left owed; our own are known.
+const LOOK: Duration = Duration::from_mins(5);
 
 impl Daemon {
     /// Deals with what is due; the answer is how long to sleep at most, `None` while the store fails.
@@ -98,6 +101,7 @@ impl Daemon {
             self.reload(now).await?;
         }
         self.keep_promises(now).await?;
+        self.deliver_owed(now).await?;
         // Last, so that a row that cannot be closed keeps no slot back.
         self.sweep(now).await
     }
@@ -113,6 +117,7 @@ impl Daemon {
             return Ok(());
         }
         for run in self.desk.world.store.recover(&under_way, now).await? {
+            self.desk.note_owed();
             self.desk.say(Notice::Recovered { run: Box::new(run) });
         }
         self.sweep_at = elapsed + SWEEP;
@@ -230,6 +235,36 @@ impl Daemon {
         for place in self.promises.due(&pending, &self.timeline, now) {
             self.pick_up(place);
         }
+        Ok(())
+    }
+
+    /// Delivers the answers that are owed and whose instant has come, beside everything else. One that is being
+    /// delivered is left out until that has ended.
+    async fn deliver_owed(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
+        let elapsed = self.desk.world.clock.elapsed();
+        if self.delivering.strong_count() > 0 {
+            return Ok(());
+        }
+        let is_due = self.owed_at.is_some_and(|at| at <= now) || elapsed >= self.look_at;
+        if !self.desk.take_owed() && !is_due {
+            return Ok(());
+        }
+        let owed = self.desk.world.store.deliveries().await;
+        let owed = owed.inspect_err(|_| self.desk.note_owed())?;
+        self.look_at = elapsed + LOOK;
+        let (due, later): (Vec<Delivery>, Vec<Delivery>) =
+            owed.into_iter().partition(|it| it.not_before <= now);
+        self.owed_at = later.first().map(|it| it.not_before);
+        if due.is_empty() || self.desk.failures() > 0 {
+            return Ok(());
+        }
+        let mark = Arc::new(());
+        self.delivering = Arc::downgrade(&mark);
+        let runner = self.runner(&self.timeline);
+        self.running.push(Box::pin(async move {
+            runner.redeliver(due).await;
+            drop(mark);
+        }));
         Ok(())
     }
 

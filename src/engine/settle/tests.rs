@@ -45,6 +45,8 @@ fn answer(text: &str, stop_reason: StopReason) -> Answer {
         text: text.to_owned(),
         stop_reason,
         usage: None,
+        paused: None,
+        tool_errors: Vec::new(),
     }
 }
 
@@ -53,6 +55,7 @@ fn refused(carried: Option<&NewDeferral>, reason: YieldReason, late: TimeDelta) 
     let past = Past {
         slot: &slot,
         wait: carried,
+        has_exhausted: false,
     };
     yielded(&policy(), past, (reason, None), slot.fire_at + late)
 }
@@ -137,6 +140,7 @@ fn a_yield_goes_on_not_before_the_gates_instant_and_never_before_now() {
     let past = Past {
         slot: &slot,
         wait: None,
+        has_exhausted: false,
     };
     let until = |at| {
         yielded(&policy(), past, (YieldReason::Budget, Some(at)), now)
@@ -191,6 +195,7 @@ fn exhaustion_is_deferred_once_even_with_a_yield_in_between() {
         Past {
             slot: &slot,
             wait: None,
+            has_exhausted: false,
         },
         now,
     );
@@ -202,6 +207,7 @@ fn exhaustion_is_deferred_once_even_with_a_yield_in_between() {
         Past {
             slot: &slot,
             wait: between.wait.as_ref(),
+            has_exhausted: false,
         },
         now,
     );
@@ -226,6 +232,7 @@ fn exhaustion_fails_where_the_job_says_so() {
         Past {
             slot: &slot,
             wait: None,
+            has_exhausted: false,
         },
         slot.fire_at,
     );
@@ -275,6 +282,7 @@ fn work_of_a_disabled_job_is_not_deferred_and_the_note_keeps_the_cause() {
     let past = Past {
         slot: &slot,
         wait: None,
+        has_exhausted: false,
     };
     let told = || Some("status 429".to_owned());
     let by_gate = refused(None, YieldReason::Shutdown, TimeDelta::zero());

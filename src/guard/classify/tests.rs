@@ -413,6 +413,8 @@ fn an_answer_is_a_success_and_a_refused_one_tells_the_breaker_nothing() {
             text: String::new(),
             stop_reason,
             usage: None,
+            paused: None,
+            tool_errors: Vec::new(),
         })
     };
     let cut = verdict(StopReason::MaxTokens);

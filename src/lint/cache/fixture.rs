@@ -13,6 +13,7 @@ pub(super) fn model() -> Model {
     Model {
         id: "m".to_owned(),
         known: Known::Yes,
+        as_of: "2026-11-01".parse().unwrap(),
         ends_on: None,
         successor: None,
         min_cacheable_tokens: Some(512),

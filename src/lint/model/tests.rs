@@ -10,6 +10,7 @@ fn model(ends_on: Option<&str>) -> Model {
     Model {
         id: "old-4".to_owned(),
         known: Known::Yes,
+        as_of: "2026-11-01".parse().unwrap(),
         ends_on: ends_on.map(|day| day.parse().unwrap()),
         successor: Some("new-5".to_owned()),
         min_cacheable_tokens: None,

@@ -93,6 +93,8 @@ impl Rows {
             let run = self.start(start);
             self.close(run, Outcome::Skipped(SkipReason::Merged), now);
             self.run_row(run).run.note = Some(keep::merged_note(slot));
+            let of = self.deferrals[at].deferral.slot.clone();
+            self.close_rest(run, &of, &Outcome::Skipped(SkipReason::Merged));
         }
     }
 }

@@ -83,6 +83,7 @@ impl Rows {
         });
         self.close(run, Outcome::Yielded(YieldReason::Asked), asked.now);
         self.run_row(run).run.note = Some(again::AGAIN_NOTE.to_owned());
+        self.reopen(&slot);
         self.defer(run, asked.wait);
         Ok(slot)
     }
@@ -106,6 +107,8 @@ impl Rows {
             self.close(run, Outcome::Failed(FailReason::Dropped), dropping.now);
             let note = again::dropped_note(dropping.reason.as_deref());
             self.run_row(run).run.note = Some(note);
+            let of = self.deferrals[at].deferral.slot.clone();
+            self.close_rest(run, &of, &Outcome::Failed(FailReason::Dropped));
             let row = &mut self.deferrals[at];
             row.state = DeferralState::Failed;
             row.run = Some(run);

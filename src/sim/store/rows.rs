@@ -8,13 +8,16 @@ use chrono::{DateTime, Utc};
 use crate::engine::audit::ScheduleRow;
 use crate::engine::keep::{self, CutOff, DeferralState, Ending};
 use crate::engine::pause::{Pause, Pauses};
+use crate::engine::pieces::Memory;
 use crate::engine::ports::{
     Ask, Deferral, Finish, ManualStart, NewDeferral, PickupAt, StoreError, Taken, Told,
 };
 use crate::guard::{Guard, Permit, Refusal};
-use crate::job::GroupId;
+use crate::job::{GroupId, JobId};
 use crate::outcome::{Attempt, DeferredTo, Outcome, Run, RunId};
 use crate::slot::{Origin, Slot};
+
+use super::pieces::{CallRow, ItemRow};
 
 #[derive(Debug, Default)]
 pub(super) struct Rows {
@@ -25,12 +28,15 @@ pub(super) struct Rows {
     pub(super) deferrals: Vec<DeferralRow>,
     pub(super) guards: BTreeMap<GroupId, Guard>,
     pub(super) pauses: Vec<Pause>,
+    pub(super) calls: Vec<CallRow>,
+    pub(super) items: BTreeMap<Slot, Vec<ItemRow>>,
+    /// What is remembered of each job's items, by their keys.
+    pub(super) memory: BTreeMap<(JobId, String), Memory>,
 }
 
 #[derive(Debug)]
 pub(super) struct RunRow {
     pub(super) run: Run,
-    pub(super) answer: Option<String>,
     pub(super) lease_until: Option<DateTime<Utc>>,
     /// Whether the row counts as removed: names of runs are places in the list.
     pub(super) is_taken_back: bool,
@@ -131,7 +137,8 @@ impl Rows {
         let run = self.known_run(ask.run);
         let run = run.ok().filter(|run| run.outcome.is_none());
         let run = run.ok_or_else(|| keep::no_run_under_way(ask.run))?;
-        if run.attempts.iter().any(|attempt| attempt.n == ask.n) {
+        let is_known = |attempt: &Attempt| attempt.n == ask.n && attempt.call == *ask.call;
+        if run.attempts.iter().any(is_known) {
             return Err(StoreError::Failed(format!(
                 "run {} has made attempt {} already",
                 ask.run.0, ask.n
@@ -144,6 +151,7 @@ impl Rows {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let attempt = Attempt {
+            call: ask.call.clone(),
             n: ask.n,
             started_at: now,
             wait: ask.wait,
@@ -156,13 +164,17 @@ impl Rows {
     pub(super) fn record(&mut self, told: Told<'_>) -> Result<(), StoreError> {
         self.known_run(told.run)?;
         let attempts = &mut self.run_row(told.run).run.attempts;
-        let Some(attempt) = attempts.iter_mut().find(|attempt| attempt.n == told.n) else {
+        let is_it = |attempt: &&mut Attempt| attempt.n == told.n && attempt.call == *told.call;
+        let Some(attempt) = attempts.iter_mut().find(is_it) else {
             return Err(keep::no_attempt(told.run, told.n));
         };
         if attempt.end.is_some() {
             return Ok(());
         }
         attempt.end = Some(told.end);
+        if let Some(brought) = told.answer {
+            self.bring((told.run, told.call), brought, told.now);
+        }
         let guard = self.guards.entry(told.group.clone()).or_default();
         let now = keep::instant_in_row(guard, told.now);
         match told.sample {
@@ -188,24 +200,22 @@ impl Rows {
             return Err(keep::not_carried(finish.run, id));
         }
         self.close(finish.run, finish.outcome.clone(), finish.now);
-        let text = keep::kept_text(&finish).map(str::to_owned);
+        self.bring_late(&finish);
         let row = self.run_row(finish.run);
         row.run.note = finish.note;
-        row.run.stop_reason = finish
-            .answer
-            .as_ref()
-            .map(|answer| answer.stop_reason.clone());
-        row.run.usage = finish.answer.as_ref().and_then(|answer| answer.usage);
-        row.run.cost_usd = finish.cost_usd;
         row.run.output = finish.output;
-        row.answer = text;
-        match (finish.deferral, carried) {
-            (Some(wait), _) => self.defer(finish.run, wait),
-            (None, Some(at)) => {
-                self.deferrals[at].state = DeferralState::after(&finish.outcome);
-                self.deferrals[at].ended_at = Some(finish.now);
-            }
-            (None, None) => {}
+        let slot = Slot {
+            fire_at: row.run.fire_at,
+            job: row.run.job.clone(),
+        };
+        if let Some(wait) = finish.deferral {
+            self.defer(finish.run, wait);
+            return Ok(());
+        }
+        self.close_rest(finish.run, &slot, &finish.outcome);
+        if let Some(at) = carried {
+            self.deferrals[at].state = DeferralState::after(&finish.outcome);
+            self.deferrals[at].ended_at = Some(finish.now);
         }
         Ok(())
     }
@@ -223,18 +233,23 @@ impl Rows {
             .map(|row| row.run.id)
             .collect();
         for &id in &lost {
-            let carried = self
-                .carried_by(id)
-                .map(|at| self.deferrals[at].deferral.wait.clone());
+            let carried = self.carried_by(id);
+            let carried_wait = carried.map(|at| self.deferrals[at].deferral.wait.clone());
+            let is_owed = self.is_owed(id);
             let CutOff {
                 outcome,
                 note,
                 wait,
-            } = keep::cut_off(&self.run_row(id).run, carried.as_ref(), now);
+            } = keep::cut_off(&self.run_row(id).run, (carried_wait.as_ref(), is_owed), now);
             self.close(id, outcome, now);
             self.run_row(id).run.note = Some(note);
-            if let Some(wait) = wait {
-                self.defer(id, wait);
+            match (wait, carried) {
+                (Some(wait), _) => self.defer(id, wait),
+                (None, Some(at)) => {
+                    self.deferrals[at].state = DeferralState::Done;
+                    self.deferrals[at].ended_at = Some(now);
+                }
+                (None, None) => {}
             }
         }
         self.runs
@@ -266,7 +281,6 @@ impl Rows {
         };
         self.runs.push(RunRow {
             run,
-            answer: None,
             lease_until: None,
             is_taken_back: false,
         });

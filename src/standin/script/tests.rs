@@ -18,8 +18,9 @@ fn empty_script_answers_everything_at_once() {
 fn every_part_of_a_condition_is_read() {
     let yaml = r#"
 latency: { median: 1m30s, spread: 0.4, max: 2h }
+models: { gone: [m], retires: { n: "2027-01-22T00:00:00Z" }, page: 2 }
 rules:
-  - when: { first: 2, last: 5, contains: "a b", model: m, from: "2026-11-30T17:00:00+09:00", until: "2026-12-01T00:00:00Z",
+  - when: { endpoint: count_tokens, first: 2, last: 5, contains: "a b", model: m, from: "2026-11-30T17:00:00+09:00", until: "2026-12-01T00:00:00Z",
             after: 250ms, before: 20s, share: 0.5 }
     times: 3
     then: { error: { status: 529 } }
@@ -27,7 +28,14 @@ rules:
     let script = Script::from_yaml(yaml).unwrap();
     assert_eq!(script.latency.median, Duration::from_secs(90));
     assert_eq!(script.latency.max, Some(Duration::from_hours(2)));
+    assert!(script.models.is_gone("m") && !script.models.is_gone("n"));
+    assert_eq!(
+        script.models.retires["n"].to_rfc3339(),
+        "2027-01-22T00:00:00+00:00"
+    );
+    assert_eq!(script.models.page, Some(2));
     let rule = &script.rules[0];
+    assert_eq!(rule.when.endpoint, Endpoint::CountTokens);
     assert_eq!(
         (rule.when.first, rule.when.last, rule.times),
         (Some(2), Some(5), Some(3))
@@ -121,6 +129,19 @@ fn mistakes_name_what_and_where() {
         (
             "rules: [{ when: { share: 1.5 }, then: { hang_up: {} } }]",
             &["rule 1", "when.share", "1.5 is outside 0 to 1"],
+        ),
+        ("models: { page: 0 }", &["models: `page`: 0"]),
+        (
+            "models: { retires: { m: soon } }",
+            &["`soon` is no instant"],
+        ),
+        (
+            "rules: [{ when: { endpoint: models }, then: { answer: {} } }]",
+            &["rule 1: `then`: answer is outside what can happen"],
+        ),
+        (
+            "rules: [{ when: { endpoint: batches }, then: { hang_up: {} } }]",
+            &["batches"],
         ),
         (
             "latency: { median: 1s, spread: -1 }",

@@ -172,7 +172,7 @@ async fn latency_of_the_script_passes_on_the_clock() {
         let standin = standin(
             Script {
                 latency,
-                rules: Vec::new(),
+                ..Script::default()
             },
             &clock,
         );
@@ -209,7 +209,7 @@ async fn answer_in_one_piece_may_take_the_whole_attempt_to_begin() {
     };
     let script = Script {
         latency,
-        rules: Vec::new(),
+        ..Script::default()
     };
     let clock = ManualClock::new();
     let standin = standin(script, &clock);

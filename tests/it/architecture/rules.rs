@@ -4,7 +4,9 @@ use super::source::Source;
 
 /// Ring 0, ring 1, and so on; a module may use lower rings.
 const RINGS: &[&[&str]] = &[
-    &["job", "slot", "answer", "outcome", "secret", "span", "tag"],
+    &[
+        "job", "piece", "slot", "answer", "outcome", "secret", "span", "tag",
+    ],
     &["schedule", "lint", "strip", "guard", "report"],
     &["engine"],
     &[
@@ -27,6 +29,7 @@ const INSIDE: &[(&str, &str)] = &[
     ("outcome", "job"),
     ("outcome", "slot"),
     ("outcome", "answer"),
+    ("outcome", "piece"),
     ("lint", "schedule"),
     ("strip", "schedule"),
     ("strip", "lint"),

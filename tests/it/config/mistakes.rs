@@ -12,7 +12,7 @@ fn unknown_fields_are_named_with_the_nearest_known_one() {
             "jobs/a.yaml:4:1: bad-field: unknown field `modle`; did you mean `model`?",
             "jobs/a.yaml:5:1: bad-field: unknown field `zzz`; known here: `cron`, `timezone`, `key`, `retry`, `defer`, \
              `missed`, `inputs`, `on_empty_input`, `system`, `prompt`, `max_tokens`, `thinking`, `effort`, \
-             `answer_schema`, `tools`, `service_tier`, `request`, `model`, `output`, \
+             `answer_schema`, `tools`, `service_tier`, `request`, `model`, `fallback_model`, `output`, \
              `enabled`, `description`, `check`, `timeout`, `notify` and `accept`",
         ]
     );
@@ -172,8 +172,8 @@ const WRONG_TYPES: &[(&str, &str)] = &[
         "4:1: bad-field: `delivery` is not supported by this version; remove it",
     ),
     (
-        "fallback_model: claude-haiku-5-5",
-        "4:1: bad-field: `fallback_model` is not supported by this version; remove it",
+        "fallback_model: claude-sonnet-5-5",
+        "4:17: bad-field: `fallback_model` is `claude-sonnet-5-5`, the model that the job asks first; name another model, or remove it",
     ),
     (
         "id: a",

@@ -9,14 +9,16 @@ use futures_util::future::join;
 use offpeak::engine::audit::{ScheduleRow, Scope, UnderWay, audit};
 use offpeak::engine::pause::Pauses;
 use offpeak::engine::ports::{
-    Ask, Claimed, Clock, Deferral, Finish, ManualStart, PickupAt, Store, Stored, Taken, Tick, Told,
-    World,
+    Ask, Claimed, Clock, Deferral, Delivery, Finish, ManualStart, Offer, PickupAt, PieceEnd,
+    Progress, Redelivered, Store, Stored, Taken, Tick, Told, World,
 };
 use offpeak::engine::{Notice, Stop, serve};
 use offpeak::guard::{Permit, Refusal};
 use offpeak::outcome::{Run, RunId};
+use offpeak::piece::Item;
 use offpeak::schedule::Zones;
 use offpeak::sim::{self, Scripted, SimDice, SimPlan, SimUpstream, SimWorkspace, VirtualClock};
+use offpeak::slot::Slot;
 use offpeak::store::{HistoryFilter, SqliteStore};
 use tokio::sync::{mpsc, watch};
 
@@ -86,6 +88,31 @@ impl Store for OnDisk {
 
     fn record<'a>(&'a self, told: Told<'a>) -> Stored<'a, ()> {
         at_once(self.0.record(told))
+    }
+
+    fn progress<'a>(&'a self, slot: &'a Slot) -> Stored<'a, Progress> {
+        at_once(self.0.progress(slot))
+    }
+
+    fn split<'a>(
+        &'a self,
+        slot: &'a Slot,
+        offer: Offer<'a>,
+        now: DateTime<Utc>,
+    ) -> Stored<'a, Vec<Item>> {
+        at_once(self.0.split(slot, offer, now))
+    }
+
+    fn settle(&self, end: PieceEnd) -> Stored<'_, ()> {
+        at_once(self.0.settle(end))
+    }
+
+    fn deliveries(&self) -> Stored<'_, Vec<Delivery>> {
+        at_once(self.0.deliveries())
+    }
+
+    fn redelivered(&self, end: Redelivered) -> Stored<'_, ()> {
+        at_once(self.0.redelivered(end))
     }
 
     fn finish(&self, finish: Finish) -> Stored<'_, ()> {

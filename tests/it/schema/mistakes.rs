@@ -93,7 +93,8 @@ const LINES: &[(&str, Seen)] = &[
     ("max_cost: 0.5", Both),
     ("steps: [{ prompt: { text: a } }]", Both),
     ("delivery: batch", Both),
-    ("fallback_model: claude-haiku-4-5", Both),
+    ("fallback_model: claude haiku", Both),
+    ("fallback_model: claude-sonnet-5-5", Decoder),
 ];
 
 const SETTINGS: &[(&str, Seen)] = &[

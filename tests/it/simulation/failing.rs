@@ -175,6 +175,7 @@ fn left_by_a_person(store: &MemoryStore, id: &str, now: DateTime<Utc>) {
         note: None,
         answer: None,
         cost_usd: None,
+        delivery: None,
         output: None,
         deferral: Some(wait),
         carried: None,

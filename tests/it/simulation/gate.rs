@@ -9,12 +9,14 @@ use chrono::{DateTime, Utc};
 use offpeak::engine::audit::ScheduleRow;
 use offpeak::engine::pause::Pauses;
 use offpeak::engine::ports::{
-    Ask, Claimed, Clock, Deferral, Finish, ManualStart, PickupAt, Store, StoreError, Stored, Taken,
-    Tick, Told,
+    Ask, Claimed, Clock, Deferral, Delivery, Finish, ManualStart, Offer, PickupAt, PieceEnd,
+    Progress, Redelivered, Store, StoreError, Stored, Taken, Tick, Told,
 };
 use offpeak::guard::{Permit, Refusal};
 use offpeak::outcome::{Run, RunId};
+use offpeak::piece::Item;
 use offpeak::sim::{MemoryStore, VirtualClock};
+use offpeak::slot::Slot;
 
 /// The store behind a gate: it fails while closed, and every step of it is a point to crash at.
 pub struct GatedStore {
@@ -246,6 +248,31 @@ impl Store for GatedStore {
 
     fn record<'a>(&'a self, told: Told<'a>) -> Stored<'a, ()> {
         self.guarded(Step::Write, self.inner.record(told))
+    }
+
+    fn progress<'a>(&'a self, slot: &'a Slot) -> Stored<'a, Progress> {
+        self.guarded(Step::Read, self.inner.progress(slot))
+    }
+
+    fn split<'a>(
+        &'a self,
+        slot: &'a Slot,
+        offer: Offer<'a>,
+        now: DateTime<Utc>,
+    ) -> Stored<'a, Vec<Item>> {
+        self.guarded(Step::Write, self.inner.split(slot, offer, now))
+    }
+
+    fn settle(&self, end: PieceEnd) -> Stored<'_, ()> {
+        self.guarded(Step::Write, self.inner.settle(end))
+    }
+
+    fn deliveries(&self) -> Stored<'_, Vec<Delivery>> {
+        self.guarded(Step::Read, self.inner.deliveries())
+    }
+
+    fn redelivered(&self, end: Redelivered) -> Stored<'_, ()> {
+        self.guarded(Step::Write, self.inner.redelivered(end))
     }
 
     fn finish(&self, finish: Finish) -> Stored<'_, ()> {

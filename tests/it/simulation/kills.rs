@@ -10,7 +10,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use offpeak::engine::Plan;
 use offpeak::engine::ports::{Clock, Dice};
-use offpeak::outcome::{Outcome, Run, YieldReason};
+use offpeak::outcome::{Outcome, Run};
 use offpeak::schedule::Timetable;
 use offpeak::sim::{self, Fault, Scripted, SimDice, SimPlan, SimUpstream};
 use offpeak::slot::Origin;
@@ -223,34 +223,24 @@ fn dies_at_write(n: usize, fate: Fate) -> House {
 }
 
 #[test]
-fn an_answer_that_was_delivered_before_a_kill_is_asked_for_again_and_says_that_it_was_billed() {
+fn an_answer_that_came_before_a_kill_is_delivered_again_and_never_asked_for_again() {
     // Claim, admission, record, end: the fourth write of the slot.
     let house = dies_at_write(4, Fate::DiesBefore);
     assert_eq!(house.workspace.delivered().len(), 1);
     house.live_until("2026-12-01T18:00");
     let run = house.store.runs().remove(0);
-    assert_eq!(
-        run.outcome,
-        Some(Outcome::Yielded(YieldReason::Interrupted))
-    );
-    assert_eq!(
-        run.note.as_deref(),
-        Some("cut off after attempt 1 was answered and billed; the answer may have been delivered")
+    assert_eq!(run.outcome, Some(Outcome::Succeeded));
+    let note = run.note.unwrap_or_default();
+    assert!(
+        note.starts_with("delivered on try 1, at 2026-12-01 17:0"),
+        "{note}"
     );
     // The same slot's output is written again, whole, over the first.
-    let slots: Vec<_> = house
-        .workspace
-        .delivered()
-        .into_iter()
-        .map(|it| it.0)
-        .collect();
-    let of_a: Vec<DateTime<Utc>> = slots
-        .iter()
-        .filter(|slot| slot.job == job("a"))
-        .map(|slot| slot.fire_at)
-        .collect();
+    let delivered = house.workspace.delivered().into_iter();
+    let of_a = delivered.filter(|(slot, _)| slot.job == job("a"));
+    let of_a: Vec<DateTime<Utc>> = of_a.map(|(slot, _)| slot.fire_at).collect();
     assert_eq!(of_a, [at("2026-12-01T17:00"); 2]);
-    assert_eq!(house.sends(), ["a@17:00:00", "b@17:45:00", "a@17:45:01"]);
+    assert_eq!(house.sends(), ["a@17:00:00", "b@17:45:00"]);
 }
 
 #[test]

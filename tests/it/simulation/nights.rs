@@ -150,10 +150,9 @@ fn an_answer_that_cannot_be_delivered_is_kept_in_the_store() {
     house.live_until("2026-12-01T21:00");
     let run = house.store.runs().pop().unwrap();
     assert_eq!(house.runs(), ["a scheduled: failed: output"]);
-    assert_eq!(
-        run.note.as_deref(),
-        Some("disk full; the answer is kept in the store: `offpeak history a --text` prints it")
-    );
+    let note = "disk full; the answer is kept in the store: `offpeak history a --text` prints it; \
+                a daemon delivers it again at 2026-12-01 17:01:01Z";
+    assert_eq!(run.note.as_deref(), Some(note));
     assert_eq!(
         house.store.answer(run.id).as_deref(),
         Some("a complete answer")

@@ -54,7 +54,7 @@ fn yielded(plan: sim::SimPlan) -> House {
     })
 }
 
-fn retry(house: &House, fire_at: Option<&str>) -> Result<Slot, NotAgain> {
+pub fn retry(house: &House, fire_at: Option<&str>) -> Result<Slot, NotAgain> {
     let plan = house.plans.borrow().clone();
     let now = house.clock.now();
     let planned = &plan.jobs["a"].job;

@@ -1,6 +1,7 @@
 //! What both stores promise.
 
 pub use super::person::*;
+pub use super::pieces::*;
 use super::*;
 use std::collections::BTreeSet;
 

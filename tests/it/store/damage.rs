@@ -167,6 +167,8 @@ fn damaged_guard_row_costs_no_answer_and_stays_as_it_is() {
     let tell = |permit, told: Tell| {
         wait(store.record(Told {
             run,
+            call: &CallName::only(),
+            answer: None,
             group: &main_group(),
             policy: &policy(),
             n: told.n,

@@ -89,6 +89,8 @@ fn everything_outlives_the_process() {
     let (group, policy) = (main_group(), policy());
     let told = Told {
         run,
+        call: &CallName::only(),
+        answer: None,
         group: &group,
         policy: &policy,
         n,

@@ -131,6 +131,8 @@ fn hammer(store: &SqliteStore) {
         }
         let ask = Ask {
             run,
+            call: &CallName::only(),
+            model: "claude-test",
             group: &group,
             policy: &policy,
             n,
@@ -266,6 +268,8 @@ fn half_open_breaker_gives_one_probe_to_all_handles() {
         let (group, policy) = (main_group(), policy());
         let told = Told {
             run,
+            call: &CallName::only(),
+            answer: None,
             group: &group,
             policy: &policy,
             n,

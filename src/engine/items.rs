@@ -1,0 +1,262 @@
+//! A run of many items: each its own portion, one after the other or some side by side.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+
+use super::pace::Gate;
+use super::portion::{End, Order, Piece, Portion, STOPPED};
+use super::ports::{Offer, PieceEnd, Progress, StepAnswer, StoreError, Unready};
+use super::runner::{Ended, Group, Runner, failed};
+use super::settle::{self, Past, Settled};
+use crate::job::{ForEach, OnEmptyInput};
+use crate::outcome::{FailReason, Outcome, SkipReason, YieldReason};
+use crate::piece::Item;
+
+/// How many troubles of items a run's note tells.
+const TOLD: usize = 3;
+
+/// What is to be done in a run of many items.
+struct Todo {
+    open: VecDeque<Portion>,
+    /// How many items the slot has.
+    of: usize,
+}
+
+/// What became of the items of a run.
+#[derive(Debug, Default)]
+struct Tally {
+    succeeded: usize,
+    left: usize,
+    exhausted: usize,
+    gate: Option<Gate>,
+    /// The first item that ended otherwise, failures before incomplete answers.
+    worst: Option<Outcome>,
+    troubles: Vec<String>,
+    /// The store does not know of every answer.
+    has_unrecorded: bool,
+}
+
+impl Runner {
+    /// Does the items that still have no end.
+    pub(super) async fn items(&self, order: Order<'_>, for_each: &ForEach) -> Ended {
+        let mut todo = match self.todo(order, for_each).await {
+            Ok(Ok(todo)) => todo,
+            Ok(Err(Unready { reason, message })) => {
+                return Ended::plain(failed(reason), Some(message));
+            }
+            Err(error) => {
+                let piece = self.broken(&error);
+                return self.settle_piece(order, piece);
+            }
+        };
+        if todo.of == 0 {
+            return without_items(order);
+        }
+        let tally = self.do_all(order, &mut todo).await;
+        self.add_up(order, todo.of, &tally)
+    }
+
+    /// The items of the slot, split once and for all, with the answers that their steps have.
+    async fn todo(
+        &self,
+        order: Order<'_>,
+        for_each: &ForEach,
+    ) -> Result<Result<Todo, Unready>, StoreError> {
+        let slot = &order.work.slot;
+        let Progress { open, of, steps } = self.desk.world.store.progress(slot).await?;
+        let (open, of) = if let Some(open) = open {
+            (open, of)
+        } else {
+            match self.split(order, for_each).await? {
+                Ok(open) => {
+                    let of = open.len();
+                    (open, of)
+                }
+                Err(unready) => return Ok(Err(unready)),
+            }
+        };
+        let portion = |item: Item| {
+            let is_own = |step: &&StepAnswer| step.item.as_deref() == Some(item.name.as_str());
+            let own = steps.iter().filter(is_own).map(|step| step.text.clone());
+            Portion {
+                answers: own.collect(),
+                item: Some(item),
+            }
+        };
+        let open = open.into_iter().map(portion).collect();
+        Ok(Ok(Todo { open, of }))
+    }
+
+    /// Lists the items and has the store keep those that the slot takes.
+    async fn split(
+        &self,
+        order: Order<'_>,
+        for_each: &ForEach,
+    ) -> Result<Result<Vec<Item>, Unready>, StoreError> {
+        let job = &order.planned.job.job;
+        let listed = match self.graced(self.workspace().list(job)).await {
+            Some(Ok(listed)) => listed,
+            Some(Err(unready)) => return Ok(Err(unready)),
+            None => {
+                let stopped = "stopped before the items were listed".to_owned();
+                return Err(StoreError::Failed(stopped));
+            }
+        };
+        let offer = Offer {
+            items: &listed,
+            which: for_each.which,
+            limit: for_each.limit,
+        };
+        let store = &self.desk.world.store;
+        let open = store
+            .split(&order.work.slot, offer, self.desk.now())
+            .await?;
+        Ok(Ok(open))
+    }
+
+    async fn do_all(&self, order: Order<'_>, todo: &mut Todo) -> Tally {
+        let most = order.planned.job.job.concurrency.max(1) as usize;
+        let mut tally = Tally::default();
+        let mut under_way = FuturesUnordered::new();
+        loop {
+            while under_way.len() < most && order.pace.gate().is_none() {
+                let Some(portion) = todo.open.pop_front() else {
+                    break;
+                };
+                under_way.push(self.item(order, portion));
+            }
+            match under_way.next().await {
+                Some((portion, piece)) => tally.add(&portion, piece),
+                None => break,
+            }
+        }
+        tally.left += todo.open.len();
+        tally.gate = tally.gate.or(order.pace.gate());
+        tally
+    }
+
+    /// Does one item, and takes down how it ended.
+    async fn item(&self, order: Order<'_>, portion: Portion) -> (Portion, Piece) {
+        let mut piece = self.portion(order, &portion).await;
+        if piece.end == End::Exhausted
+            && !settle::may_exhaust(&order.planned.job.defer, order.work.past())
+        {
+            piece.end = End::Closed(Outcome::Failed(FailReason::Exhausted));
+        }
+        if let (End::Closed(outcome), Some(item)) = (&piece.end, &portion.item) {
+            let end = || PieceEnd {
+                run: order.work.run,
+                slot: order.work.slot.clone(),
+                item: Arc::from(item.name.as_str()),
+                outcome: outcome.clone(),
+                note: piece.trouble.clone(),
+                delivery: piece.delivery.clone(),
+                now: self.desk.now(),
+            };
+            let store = &self.desk.world.store;
+            if let Err(error) = self.desk.persist(|| store.settle(end())).await {
+                order.pace.close((YieldReason::Interrupted, None));
+                piece.unrecorded.get_or_insert(error);
+            }
+        }
+        (portion, piece)
+    }
+
+    fn add_up(&self, order: Order<'_>, of: usize, tally: &Tally) -> Ended {
+        let now = self.desk.now();
+        let (policy, past) = (&order.planned.job.defer, order.work.past());
+        let settled = if tally.left > 0 {
+            let gate = tally.gate.unwrap_or(STOPPED);
+            let past = Past {
+                has_exhausted: tally.exhausted > 0,
+                ..past
+            };
+            settle::yielded(policy, past, gate, now)
+        } else if tally.exhausted > 0 {
+            settle::exhausted(policy, past, now)
+        } else {
+            let outcome = tally.worst.clone().unwrap_or(Outcome::Succeeded);
+            Settled {
+                outcome,
+                wait: None,
+            }
+        };
+        let is_refused = tally.left > 0 || tally.has_unrecorded;
+        Ended {
+            group: if is_refused {
+                Group::Refused
+            } else {
+                Group::Open
+            },
+            ..Ended::plain(settled, Some(tally.note(of)))
+        }
+    }
+}
+
+impl Tally {
+    fn add(&mut self, portion: &Portion, piece: Piece) {
+        let name = portion.item.as_ref().map_or("", |item| item.name.as_str());
+        match piece.end {
+            End::Closed(Outcome::Succeeded) => self.succeeded += 1,
+            End::Closed(outcome) => {
+                self.tell(name, Some(outcome.to_string()), piece.trouble);
+                let is_worse = matches!(outcome, Outcome::Failed(_))
+                    && !matches!(self.worst, Some(Outcome::Failed(_)));
+                if self.worst.is_none() || is_worse {
+                    self.worst = Some(outcome);
+                }
+            }
+            End::Left(gate) => {
+                self.left += 1;
+                self.gate.get_or_insert(gate);
+                if piece.trouble.is_some() {
+                    self.tell(name, None, piece.trouble);
+                }
+            }
+            End::Exhausted => {
+                self.exhausted += 1;
+                self.tell(name, Some("exhausted".to_owned()), piece.trouble);
+            }
+        }
+        self.has_unrecorded |= piece.unrecorded.is_some();
+    }
+
+    fn tell(&mut self, name: &str, word: Option<String>, trouble: Option<String>) {
+        if self.troubles.len() < TOLD {
+            let said: Vec<String> = word.into_iter().chain(trouble).collect();
+            self.troubles.push(format!("`{name}`: {}", said.join(", ")));
+        }
+    }
+
+    /// How many items are done, how many go on, and what went wrong first.
+    fn note(&self, of: usize) -> String {
+        let rest = self.left + self.exhausted;
+        let head = match rest {
+            0 => format!("{} of {of} items succeeded in this run", self.succeeded),
+            _ => format!(
+                "{} of {of} items succeeded in this run, {rest} left",
+                self.succeeded
+            ),
+        };
+        let parts: Vec<String> = [head].into_iter().chain(self.troubles.clone()).collect();
+        parts.join("; ")
+    }
+}
+
+/// There is nothing to make a call for.
+fn without_items(order: Order<'_>) -> Ended {
+    let outcome = match order.planned.job.job.on_empty_input {
+        OnEmptyInput::Skip | OnEmptyInput::Send => Outcome::Skipped(SkipReason::EmptyInput),
+        OnEmptyInput::Fail => Outcome::Failed(FailReason::EmptyInput),
+    };
+    let note = "`for_each` found no item".to_owned();
+    Ended::plain(
+        Settled {
+            outcome,
+            wait: None,
+        },
+        Some(note),
+    )
+}

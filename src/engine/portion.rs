@@ -1,0 +1,380 @@
+//! A portion of a run: the chain of calls for one item, or for a job without items, and the delivery of its answer.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::call::{CallEnd, CallSettings};
+use super::drive::{Aim, CallOrder, Driven, drive};
+use super::pace::{Gate, Pace, Turn};
+use super::pieces;
+use super::ports::{After, Brief, DeliveryEnd, Parcel, StoreError, Undelivered, Unready};
+use super::runner::{Runner, Work};
+use super::settle;
+use super::timeline::Planned;
+use crate::answer::Answer;
+use crate::job::{Check, Request};
+use crate::outcome::{FailReason, Outcome, YieldReason};
+use crate::piece::{CallName, Item};
+use crate::slot::Origin;
+
+/// The most parts of one answer: a model that pauses time and again is given up.
+const MOST_PARTS: u32 = 6;
+
+/// What all portions of a run go by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Order<'a> {
+    pub planned: Planned<'a>,
+    pub work: &'a Work,
+    pub inputs: &'a [(String, String)],
+    pub pace: &'a Pace,
+}
+
+/// What a portion starts from.
+#[derive(Debug)]
+pub(super) struct Portion {
+    pub item: Option<Item>,
+    /// The answers that its steps have from earlier runs.
+    pub answers: Vec<String>,
+}
+
+/// What became of a portion.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub end: End,
+    pub answer: Option<Answer>,
+    pub delivery: Option<DeliveryEnd>,
+    pub output: Option<PathBuf>,
+    pub trouble: Option<String>,
+    /// Why the store does not know of the attempt that brought the answer.
+    pub unrecorded: Option<StoreError>,
+}
+
+/// How a portion ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum End {
+    /// For good.
+    Closed(Outcome),
+    /// A gate refused.
+    Left(Gate),
+    /// Retryable to the last attempt.
+    Exhausted,
+}
+
+impl Piece {
+    pub fn new(end: End, trouble: Option<String>) -> Self {
+        Self {
+            end,
+            answer: None,
+            delivery: None,
+            output: None,
+            trouble,
+            unrecorded: None,
+        }
+    }
+
+    pub fn failed(reason: FailReason, trouble: Option<String>) -> Self {
+        Self::new(End::Closed(Outcome::Failed(reason)), trouble)
+    }
+
+    pub const fn left(gate: Gate, trouble: Option<String>) -> Self {
+        Self {
+            end: End::Left(gate),
+            answer: None,
+            delivery: None,
+            output: None,
+            trouble,
+            unrecorded: None,
+        }
+    }
+}
+
+/// The gate that a stop signal is.
+pub(super) const STOPPED: Gate = (YieldReason::Shutdown, None);
+
+impl Runner {
+    /// Makes the calls of a portion that are still to be made, and delivers its answer.
+    pub(super) async fn portion(&self, order: Order<'_>, portion: &Portion) -> Piece {
+        let job = &order.planned.job.job;
+        let steps = job.then.len() + 1;
+        let mut answers = portion.answers.clone();
+        answers.truncate(steps - 1);
+        loop {
+            let brief = Brief {
+                job,
+                slot: &order.work.slot,
+                inputs: order.inputs,
+                item: portion.item.as_ref(),
+                answers: &answers,
+            };
+            let request = match self.graced(self.workspace().fill(brief)).await {
+                Some(Ok(request)) => request,
+                Some(Err(Unready { reason, message })) => {
+                    return Piece::failed(reason, Some(message));
+                }
+                None => return Piece::left(STOPPED, None),
+            };
+            let is_last = answers.len() + 1 == steps;
+            let step = Step {
+                item: portion.item.as_ref(),
+                number: u32::try_from(answers.len() + 1).unwrap_or(u32::MAX),
+                check: if is_last { &job.check } else { &WHOLE },
+                is_last,
+            };
+            let driven = match self.ask(order, step, request).await {
+                Ok(driven) => driven,
+                Err(error) => return self.broken(&error),
+            };
+            match (driven.answer, driven.end) {
+                (Some(answer), CallEnd::Answered) => {
+                    let is_good = settle::judge(step.check, &answer).is_none();
+                    if !is_good || is_last {
+                        let piece = self.keep(order, step, answer).await;
+                        let unrecorded = driven.unrecorded;
+                        return Piece {
+                            unrecorded,
+                            ..piece
+                        };
+                    }
+                    if let Some(error) = driven.unrecorded {
+                        return self.broken(&error);
+                    }
+                    answers.push(answer.text);
+                }
+                (answer, end) => {
+                    let piece = Piece::new(End::of(&end), driven.trouble);
+                    return Piece { answer, ..piece };
+                }
+            }
+        }
+    }
+
+    /// The store failed: what is left is not sent in this slot.
+    pub(super) fn broken(&self, error: &StoreError) -> Piece {
+        self.desk.say_failed(error);
+        Piece::left((YieldReason::Interrupted, None), Some(error.to_string()))
+    }
+
+    /// Asks for the answer of one step: in parts if the model pauses, and of the fallback model if the first is gone or
+    /// overloaded.
+    async fn ask(
+        &self,
+        order: Order<'_>,
+        step: Step<'_>,
+        mut request: Request,
+    ) -> Result<Driven, StoreError> {
+        let mut fallback = order.planned.job.job.fallback_model.as_ref();
+        let mut before = String::new();
+        let mut part = 1;
+        loop {
+            let name = CallName {
+                item: step.item.map(|item| Arc::from(item.name.as_str())),
+                step: step.number,
+                part,
+            };
+            let aim = Aim {
+                name: &name,
+                before: &before,
+                check: step.check,
+                is_last: step.is_last,
+                goes_on: part < MOST_PARTS,
+            };
+            let driven = self.call(order, aim, &request).await?;
+            part += 1;
+            match (&driven.end, &driven.answer) {
+                (CallEnd::Answered, Some(answer)) if driven.unrecorded.is_none() => {
+                    match answer.paused.clone().filter(|_| aim.goes_on) {
+                        Some(paused) => {
+                            before.clone_from(&answer.text);
+                            request.so_far.push(paused);
+                        }
+                        None => return Ok(driven),
+                    }
+                }
+                (CallEnd::Exhausted | CallEnd::Failed(_), _) if driven.is_models_fault => {
+                    match fallback.take() {
+                        Some(model) => {
+                            request.model.clone_from(model);
+                            // What one model wrote is no beginning of another's answer.
+                            request.so_far.clear();
+                            before.clear();
+                        }
+                        None => return Ok(driven),
+                    }
+                }
+                _ => return Ok(driven),
+            }
+        }
+    }
+
+    /// Makes one call when it is its turn.
+    async fn call(
+        &self,
+        order: Order<'_>,
+        aim: Aim<'_>,
+        request: &Request,
+    ) -> Result<Driven, StoreError> {
+        let Order {
+            planned,
+            work,
+            pace,
+            ..
+        } = order;
+        loop {
+            match pace.begin(self.desk.now()) {
+                Turn::Go => break,
+                Turn::Over(gate) => return Ok(Driven::yielded(gate)),
+                Turn::Wait(span) => {
+                    let wait = self.desk.world.clock.sleep(span);
+                    if self.desk.stop.or_stop(wait).await.is_none() {
+                        return Ok(Driven::yielded(STOPPED));
+                    }
+                }
+            }
+        }
+        let plan = &self.timeline.plan;
+        let peaks = match work.origin {
+            Origin::Manual => None,
+            Origin::Scheduled | Origin::Deferred | Origin::CatchUp => Some(plan.peaks.clone()),
+        };
+        let driven = drive(
+            &self.desk,
+            CallOrder {
+                run: work.run,
+                slot: &work.slot,
+                group: &planned.job.job.group,
+                policy: &planned.group.guard,
+                settings: CallSettings {
+                    retry: planned.job.retry,
+                    peaks,
+                },
+                grace: plan.grace,
+                request,
+                upstream: self.upstream(),
+                aim,
+                pace,
+            },
+        )
+        .await;
+        pace.end();
+        let gate = match &driven {
+            Ok(driven) => match driven.end {
+                CallEnd::Yielded { reason, not_before } => Some((reason, not_before)),
+                CallEnd::Answered | CallEnd::Exhausted | CallEnd::Failed(_) => None,
+            },
+            Err(_) => Some((YieldReason::Interrupted, None)),
+        };
+        if let Some(gate) = gate {
+            pace.close(gate);
+        }
+        driven
+    }
+
+    /// Puts the answer of a portion where it belongs.
+    async fn keep(&self, order: Order<'_>, step: Step<'_>, answer: Answer) -> Piece {
+        let job = &order.planned.job.job;
+        let parcel = Parcel {
+            job,
+            slot: &order.work.slot,
+            item: step.item,
+            answer: &answer,
+            placed: 0,
+        };
+        let piece = match settle::judge(step.check, &answer) {
+            None => self.deliver(parcel).await,
+            Some(reason) => {
+                let kept = if answer.text.trim().is_empty() {
+                    Ok(None)
+                } else {
+                    let kept = self.workspace().keep_beside(parcel);
+                    self.graced(kept).await.unwrap_or(Ok(None))
+                };
+                let shortfall = settle::shortfall(reason, step.check, &answer);
+                let (output, note) = match kept {
+                    Ok(output) => (output, shortfall),
+                    Err(trouble) => (None, settle::unkept(&job.id, &shortfall, &trouble)),
+                };
+                Piece {
+                    output,
+                    ..Piece::new(End::Closed(Outcome::Incomplete(reason)), Some(note))
+                }
+            }
+        };
+        let piece = Piece {
+            trouble: settle::with_tool_errors(piece.trouble, &answer),
+            ..piece
+        };
+        Piece {
+            answer: Some(answer),
+            ..piece
+        }
+    }
+
+    /// Delivers a complete answer for the first time.
+    async fn deliver(&self, parcel: Parcel<'_>) -> Piece {
+        let came_at = self.desk.now();
+        let delivered = self.graced(self.workspace().deliver(parcel)).await;
+        let now = self.desk.now();
+        let lost = match delivered {
+            Some(Ok(output)) => {
+                let end = DeliveryEnd {
+                    placed: 0,
+                    output: output.clone(),
+                    then: After::Done,
+                };
+                return Piece {
+                    delivery: Some(end),
+                    output,
+                    ..Piece::new(End::Closed(Outcome::Succeeded), None)
+                };
+            }
+            Some(Err(lost)) => lost,
+            None => Undelivered {
+                message: "the daemon stopped while the answer was being delivered".to_owned(),
+                placed: 0,
+                output: None,
+                may_work_later: true,
+            },
+        };
+        let then = pieces::after(&lost, 1, came_at, now);
+        let note = settle::undelivered(&parcel.job.id, &then);
+        let output = lost.output.clone();
+        let end = DeliveryEnd {
+            placed: lost.placed,
+            output: lost.output,
+            then,
+        };
+        Piece {
+            delivery: Some(end),
+            output,
+            ..Piece::failed(FailReason::Output, Some(note))
+        }
+    }
+}
+
+/// Which step of a portion.
+#[derive(Debug, Clone, Copy)]
+struct Step<'a> {
+    item: Option<&'a Item>,
+    number: u32,
+    check: &'a Check,
+    is_last: bool,
+}
+
+/// What is asked of an answer that another step follows.
+static WHOLE: Check = Check {
+    min_chars: None,
+    contains: Vec::new(),
+    schema: None,
+};
+
+impl End {
+    const fn of(end: &CallEnd) -> Self {
+        match end {
+            CallEnd::Yielded { reason, not_before } => Self::Left((*reason, *not_before)),
+            CallEnd::Exhausted => Self::Exhausted,
+            CallEnd::Failed(reason) => Self::Closed(Outcome::Failed(*reason)),
+            // The machine says so only after an answer.
+            CallEnd::Answered => Self::Closed(Outcome::Failed(FailReason::NotAMessage)),
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Items and steps: how far the work of a slot has come, and what is remembered of what was done.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::columns::{count_or_none, get, ms, outcome};
+use super::delivery;
+use super::fault::Fault;
+use crate::engine::pieces::{self, Memory};
+use crate::engine::ports::{Offer, PieceEnd, Progress, StepAnswer};
+use crate::job::JobId;
+use crate::outcome::{Outcome, RunId};
+use crate::piece::Item;
+use crate::slot::Slot;
+
+/// How old the note that an item was seen may grow before it is written anew.
+const SEEN: TimeDelta = TimeDelta::days(1);
+
+/// An item without an end whose answer is not owed to its places: there is still a call to make for it.
+const OPEN: &str = "outcome IS NULL AND NOT EXISTS (
+    SELECT 1 FROM runs r JOIN calls c ON c.run = r.id JOIN deliveries d ON d.call = c.id
+    WHERE r.job = items.job AND r.fire_at = items.fire_at AND c.item = items.name AND d.state <> 'given_up')";
+
+/// How far the work of a slot has come.
+pub(super) fn progress(store: &Connection, slot: &Slot) -> Result<Progress, Fault> {
+    let of = split_into(store, slot)?;
+    let open = (of > 0).then(|| select(store, slot, OPEN)).transpose()?;
+    Ok(Progress {
+        open,
+        of,
+        steps: steps(store, slot)?,
+    })
+}
+
+/// Splits a slot's work, once.
+pub(super) fn split(
+    store: &Connection,
+    slot: &Slot,
+    offer: Offer<'_>,
+    now: DateTime<Utc>,
+) -> Result<Vec<Item>, Fault> {
+    if split_into(store, slot)? == 0 {
+        let left = left(store, slot)?;
+        let mut known: BTreeMap<&str, Memory> = BTreeMap::new();
+        for item in offer.items {
+            let memory = remembered(store, &slot.job, item, now)?;
+            known.extend(memory.map(|memory| (item.key.as_str(), memory)));
+        }
+        let of = |item: &Item| known.get(item.key.as_str()).cloned();
+        for (at, item) in pieces::choose(offer, of, &left).iter().enumerate() {
+            insert(store, slot, at + 1, item)?;
+        }
+    }
+    select(store, slot, OPEN)
+}
+
+/// Ends an item.
+pub(super) fn settle(store: &Connection, end: &PieceEnd) -> Result<(), Fault> {
+    if let Some(of) = &end.delivery {
+        delivery::end_first(store, (end.run, Some(&end.item)), of, end.now)?;
+    }
+    close(store, end)
+}
+
+/// Writes the end of an item, and what is remembered of it.
+pub(super) fn close(store: &Connection, end: &PieceEnd) -> Result<(), Fault> {
+    let (outcome, reason) = (end.outcome.as_str(), end.outcome.reason());
+    let mut update = store.prepare_cached(
+        "UPDATE items SET run = ?4, outcome = ?5, reason = ?6, note = ?7, ended_at = ?8
+         WHERE job = ?1 AND fire_at = ?2 AND name = ?3",
+    )?;
+    update.execute(params![
+        end.slot.job.as_str(),
+        ms(end.slot.fire_at),
+        &*end.item,
+        end.run.0,
+        outcome,
+        reason,
+        end.note,
+        ms(end.now)
+    ])?;
+    let mut remember = store.prepare_cached(
+        "INSERT INTO memory (job, key, mark, is_done, seen_at)
+         SELECT job, key, mark, ?4, ?5 FROM items WHERE job = ?1 AND fire_at = ?2 AND name = ?3
+         ON CONFLICT (job, key) DO UPDATE SET mark = excluded.mark, is_done = excluded.is_done,
+           seen_at = excluded.seen_at",
+    )?;
+    let is_done = end.outcome == Outcome::Succeeded;
+    remember.execute(params![
+        end.slot.job.as_str(),
+        ms(end.slot.fire_at),
+        &*end.item,
+        is_done,
+        ms(end.now)
+    ])?;
+    Ok(())
+}
+
+/// Ends the items of a slot that a run leaves, when nobody will work on them any more.
+pub(super) fn close_rest(
+    store: &Connection,
+    (run, slot): (RunId, &Slot),
+    outcome: &Outcome,
+    now: DateTime<Utc>,
+) -> Result<(), Fault> {
+    let mut update = store.prepare_cached(
+        "UPDATE items SET run = ?3, outcome = ?4, reason = ?5, ended_at = ?6
+         WHERE job = ?1 AND fire_at = ?2 AND outcome IS NULL",
+    )?;
+    update.execute(params![
+        slot.job.as_str(),
+        ms(slot.fire_at),
+        run.0,
+        outcome.as_str(),
+        outcome.reason(),
+        ms(now)
+    ])?;
+    // No later step needs what the earlier ones said.
+    let mut forget = store.prepare_cached(
+        "UPDATE calls SET answer = NULL WHERE role = 'step' AND answer IS NOT NULL
+           AND run IN (SELECT id FROM runs WHERE job = ?1 AND fire_at = ?2)",
+    )?;
+    forget.execute(params![slot.job.as_str(), ms(slot.fire_at)])?;
+    Ok(())
+}
+
+/// Makes a slot's items that did not succeed be done anew; nothing is delivered that was to come of earlier runs.
+pub(super) fn reopen(store: &Connection, slot: &Slot) -> Result<(), Fault> {
+    let values = params![slot.job.as_str(), ms(slot.fire_at)];
+    let mut items = store.prepare_cached(
+        "UPDATE items SET run = NULL, outcome = NULL, reason = NULL, note = NULL, ended_at = NULL
+         WHERE job = ?1 AND fire_at = ?2 AND outcome IS NOT 'succeeded'",
+    )?;
+    items.execute(values)?;
+    let mut owed = store.prepare_cached(
+        "UPDATE deliveries SET state = 'given_up' WHERE state = 'pending' AND call IN (
+           SELECT c.id FROM runs r JOIN calls c ON c.run = r.id WHERE r.job = ?1 AND r.fire_at = ?2)",
+    )?;
+    owed.execute(values)?;
+    Ok(())
+}
+
+/// The outcomes of the items that a run ended.
+pub(super) fn outcomes(store: &Connection, run: RunId) -> Result<Vec<Outcome>, Fault> {
+    let mut select = store.prepare_cached("SELECT outcome, reason FROM items WHERE run = ?1")?;
+    let found = select.query_and_then([run.0], outcome)?;
+    let found: Vec<Option<Outcome>> = found.collect::<Result<_, Fault>>()?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// An item of a slot by its name; `None` if the slot was split into others, or not at all.
+pub(super) fn find(store: &Connection, slot: &Slot, name: &str) -> Result<Option<Item>, Fault> {
+    let mut select = store.prepare_cached(
+        "SELECT name, key, mark, text FROM items WHERE job = ?1 AND fire_at = ?2 AND name = ?3",
+    )?;
+    let mut found =
+        select.query_and_then(params![slot.job.as_str(), ms(slot.fire_at), name], decode)?;
+    found.next().transpose()
+}
+
+fn split_into(store: &Connection, slot: &Slot) -> Result<usize, Fault> {
+    let mut select =
+        store.prepare_cached("SELECT count(*) AS n FROM items WHERE job = ?1 AND fire_at = ?2")?;
+    let values = params![slot.job.as_str(), ms(slot.fire_at)];
+    let mut rows = select.query_and_then(values, |row| count_or_none::<usize>(row, "n"))?;
+    Ok(rows.next().transpose()?.flatten().unwrap_or_default())
+}
+
+fn select(store: &Connection, slot: &Slot, condition: &str) -> Result<Vec<Item>, Fault> {
+    let mut statement = store.prepare_cached(&format!(
+        "SELECT name, key, mark, text FROM items WHERE job = ?1 AND fire_at = ?2 AND {condition} ORDER BY position"
+    ))?;
+    let values = params![slot.job.as_str(), ms(slot.fire_at)];
+    statement.query_and_then(values, decode)?.collect()
+}
+
+fn decode(row: &Row<'_>) -> Result<Item, Fault> {
+    Ok(Item {
+        name: get(row, "name")?,
+        key: get(row, "key")?,
+        mark: get(row, "mark")?,
+        text: get(row, "text")?,
+    })
+}
+
+fn steps(store: &Connection, slot: &Slot) -> Result<Vec<StepAnswer>, Fault> {
+    let mut select = store.prepare_cached(
+        "SELECT c.item, c.step, c.answer FROM runs r JOIN calls c ON c.run = r.id
+         WHERE r.job = ?1 AND r.fire_at = ?2 AND c.role = 'step' AND c.answer IS NOT NULL ORDER BY c.step, c.id",
+    )?;
+    let values = params![slot.job.as_str(), ms(slot.fire_at)];
+    let step = |row: &Row<'_>| {
+        Ok(StepAnswer {
+            item: get::<Option<String>>(row, "item")?.map(Arc::from),
+            step: count_or_none(row, "step")?.unwrap_or(1),
+            text: get(row, "answer")?,
+        })
+    };
+    select.query_and_then(values, step)?.collect()
+}
+
+/// The keys of items that other slots of the job left undone, those that this slot takes over among them.
+fn left(store: &Connection, slot: &Slot) -> Result<BTreeSet<String>, Fault> {
+    let mut select = store.prepare_cached(
+        "SELECT key FROM items WHERE job = ?1 AND (outcome IS NULL OR reason = 'merged') AND fire_at <> ?2",
+    )?;
+    let values = params![slot.job.as_str(), ms(slot.fire_at)];
+    select
+        .query_and_then(values, |row| get(row, "key"))?
+        .collect()
+}
+
+/// What is remembered of an item; takes down that it is still there.
+fn remembered(
+    store: &Connection,
+    job: &JobId,
+    item: &Item,
+    now: DateTime<Utc>,
+) -> Result<Option<Memory>, Fault> {
+    let mut select = store
+        .prepare_cached("SELECT mark, is_done, seen_at FROM memory WHERE job = ?1 AND key = ?2")?;
+    let found = select
+        .query_row(params![job.as_str(), item.key], |row| {
+            let known = Memory {
+                mark: row.get(0)?,
+                is_done: row.get(1)?,
+            };
+            Ok((known, row.get::<_, i64>(2)?))
+        })
+        .optional()?;
+    let Some((known, seen_at)) = found else {
+        return Ok(None);
+    };
+    if seen_at < ms(now - SEEN) {
+        store
+            .prepare_cached("UPDATE memory SET seen_at = ?3 WHERE job = ?1 AND key = ?2")?
+            .execute(params![job.as_str(), item.key, ms(now)])?;
+    }
+    Ok(Some(known))
+}
+
+fn insert(store: &Connection, slot: &Slot, position: usize, item: &Item) -> Result<(), Fault> {
+    let mut insert = store.prepare_cached(
+        "INSERT INTO items (job, fire_at, position, name, key, mark, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?;
+    insert.execute(params![
+        slot.job.as_str(),
+        ms(slot.fire_at),
+        i64::try_from(position).unwrap_or(i64::MAX),
+        item.name,
+        item.key,
+        item.mark,
+        item.text
+    ])?;
+    Ok(())
+}

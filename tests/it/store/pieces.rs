@@ -1,0 +1,333 @@
+//! What both stores promise of answers, items and deliveries.
+
+use std::sync::Arc;
+
+use offpeak::engine::ports::{
+    After, Brought, Delivery, DeliveryEnd, Offer, PieceEnd, Progress, Redelivered, Role,
+};
+use offpeak::job::Which;
+use offpeak::outcome::{FailReason, SkipReason};
+use offpeak::piece::Item;
+
+use super::*;
+
+fn name(item: Option<&str>, step: u32) -> CallName {
+    CallName {
+        item: item.map(Arc::from),
+        step,
+        part: 1,
+    }
+}
+
+fn item(name: &str, mark: &str) -> Item {
+    Item {
+        name: name.to_owned(),
+        key: name.to_owned(),
+        mark: mark.to_owned(),
+        text: Some(format!("text of {name}")),
+    }
+}
+
+fn names(items: &[Item]) -> Vec<&str> {
+    items.iter().map(|item| item.name.as_str()).collect()
+}
+
+fn due(minutes: i64) -> Slot {
+    slot("digest", minute(minutes))
+}
+
+/// One attempt of a call that brings an answer.
+fn bring(bench: &Bench, run: RunId, call: &CallName, text: &str, role: Role) {
+    let (group, now) = (main_group(), minute(1));
+    let ask = Ask {
+        run,
+        call,
+        model: "claude-test",
+        group: &group,
+        policy: &policy(),
+        n: 1,
+        wait: Duration::ZERO,
+        lease: Duration::from_secs(30),
+        now,
+    };
+    let permit = wait(bench.store.admit(ask)).unwrap().unwrap();
+    let mut end = overloaded(1).end;
+    (end.class, end.usage) = (Some(Class::Success), None);
+    let answer = answer(text);
+    let told = Told {
+        run,
+        call,
+        group: &group,
+        policy: &policy(),
+        n: 1,
+        permit,
+        sample: Some(Sample::Success),
+        hold: None,
+        end,
+        answer: Some(Brought {
+            answer: &answer,
+            cost_usd: Some(0.25),
+            role,
+        }),
+        now,
+    };
+    wait(bench.store.record(told)).unwrap();
+}
+
+fn split(bench: &Bench, slot: &Slot, items: &[Item], which: Which) -> Vec<Item> {
+    let offer = Offer {
+        items,
+        which,
+        limit: None,
+    };
+    wait(bench.store.split(slot, offer, minute(1))).unwrap()
+}
+
+fn settle(bench: &Bench, run: RunId, slot: &Slot, item: &str, outcome: Outcome) {
+    let end = PieceEnd {
+        run,
+        slot: slot.clone(),
+        item: Arc::from(item),
+        outcome,
+        note: None,
+        delivery: None,
+        now: minute(2),
+    };
+    wait(bench.store.settle(end)).unwrap();
+}
+
+fn progress(bench: &Bench, slot: &Slot) -> Progress {
+    wait(bench.store.progress(slot)).unwrap()
+}
+
+fn owed(bench: &Bench) -> Vec<Delivery> {
+    wait(bench.store.deliveries()).unwrap()
+}
+
+fn again(at: DateTime<Utc>) -> DeliveryEnd {
+    DeliveryEnd {
+        placed: 1,
+        output: Some("out/a.md".into()),
+        then: After::Again(at, "no room".to_owned()),
+    }
+}
+
+fn done() -> DeliveryEnd {
+    DeliveryEnd {
+        placed: 1,
+        output: Some("out/a.md".into()),
+        then: After::Done,
+    }
+}
+
+fn redelivered(bench: &Bench, id: i64, end: DeliveryEnd) {
+    let now = minute(9);
+    wait(bench.store.redelivered(Redelivered { id, end, now })).unwrap();
+}
+
+pub fn answers_of_many_calls_are_added_up(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    bench_bring_two(bench, run);
+    let known = bench.run(run);
+    assert_eq!(known.attempts.len(), 2);
+    assert_eq!(known.attempts[1].call, name(None, 2));
+    assert_eq!(known.usage.map(|usage| usage.input_tokens), Some(22));
+    assert_eq!(known.cost_usd, Some(0.5));
+    bench.audit();
+}
+
+fn bench_bring_two(bench: &Bench, run: RunId) {
+    bring(bench, run, &name(None, 1), "outline", Role::Step);
+    bring(bench, run, &name(None, 2), "draft", Role::Owed);
+}
+
+pub fn answers_of_steps_are_known_to_later_runs_and_dropped_at_the_end(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    bring(bench, run, &name(None, 1), "outline", Role::Step);
+    bench.finish(Finish {
+        deferral: Some(next_slot(minute(1))),
+        ..ended(run, Outcome::Yielded(YieldReason::Budget), minute(1))
+    });
+    let known = progress(bench, &due(0));
+    assert_eq!((known.open, known.of), (None, 0));
+    assert_eq!(known.steps.len(), 1);
+    assert_eq!(
+        (known.steps[0].step, known.steps[0].text.as_str()),
+        (1, "outline")
+    );
+    let taken = bench.take(None, minute(45)).unwrap();
+    bench.finish(Finish {
+        carried: Some(taken.deferral.id),
+        ..ended(taken.run, Outcome::Succeeded, minute(46))
+    });
+    assert_eq!(progress(bench, &due(0)).steps, []);
+}
+
+pub fn slot_is_split_once(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    let first = [item("a", "1"), item("b", "1")];
+    assert_eq!(
+        names(&split(bench, &due(0), &first, Which::All)),
+        ["a", "b"]
+    );
+    let later = [item("z", "1")];
+    let kept = split(bench, &due(0), &later, Which::All);
+    assert_eq!(kept, first);
+    settle(bench, run, &due(0), "a", Outcome::Succeeded);
+    let known = progress(bench, &due(0));
+    assert_eq!(names(&known.open.unwrap()), ["b"]);
+    assert_eq!(known.of, 2);
+}
+
+pub fn item_that_succeeded_as_it_is_is_not_taken_again(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    let items = [item("a", "1"), item("b", "1"), item("c", "1")];
+    let changed = Which::ChangedSinceSuccess;
+    split(bench, &due(0), &items, changed);
+    settle(bench, run, &due(0), "a", Outcome::Succeeded);
+    settle(bench, run, &due(0), "b", Outcome::Failed(FailReason::Fatal));
+    bench.finish(ended(run, Outcome::Failed(FailReason::Fatal), minute(3)));
+    let items = [
+        item("a", "1"),
+        item("b", "1"),
+        item("c", "1"),
+        item("d", "1"),
+    ];
+    // What was cut short was never tried as it is; what failed comes last.
+    let next = split(bench, &due(45), &items, changed);
+    assert_eq!(names(&next), ["c", "d", "b"]);
+    let again = split(bench, &due(90), &[item("a", "2")], changed);
+    assert_eq!(names(&again), ["a"]);
+}
+
+pub fn items_that_a_run_leaves_for_good_have_its_outcome(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    split(bench, &due(0), &[item("a", "1")], Which::All);
+    bench.finish(ended(run, Outcome::Failed(FailReason::Expired), minute(3)));
+    assert_eq!(progress(bench, &due(0)).open, Some(Vec::new()));
+}
+
+pub fn items_of_merged_work_go_first_in_the_slot_that_takes_it_over(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    let items = [item("a", "1"), item("b", "1")];
+    let changed = Which::ChangedSinceSuccess;
+    split(bench, &due(0), &items, changed);
+    bench.finish(Finish {
+        deferral: Some(next_slot(minute(1))),
+        ..ended(run, Outcome::Yielded(YieldReason::Budget), minute(1))
+    });
+    bench.fire("digest", minute(45));
+    let merged = bench
+        .runs()
+        .into_iter()
+        .any(|run| run.outcome == Some(Outcome::Skipped(SkipReason::Merged)));
+    assert!(merged);
+    assert_eq!(progress(bench, &due(0)).open, Some(Vec::new()));
+    let now = [item("0", "1"), item("a", "1"), item("b", "1")];
+    assert_eq!(
+        names(&split(bench, &due(45), &now, changed)),
+        ["a", "b", "0"]
+    );
+}
+
+pub fn answer_is_owed_from_its_record_on(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    bring(bench, run, &name(None, 1), "text", Role::Owed);
+    assert_eq!(owed(bench), [], "its run is at it");
+    let recovered = wait(bench.store.recover(&[], minute(5))).unwrap();
+    assert_eq!(
+        recovered[0].outcome,
+        Some(Outcome::Failed(FailReason::Output))
+    );
+    assert_eq!(
+        recovered[0].deferred, None,
+        "no further call is made for it"
+    );
+    let waiting = owed(bench);
+    assert_eq!(waiting.len(), 1);
+    assert_eq!((waiting[0].run, waiting[0].slot.clone()), (run, due(0)));
+    assert_eq!(
+        (waiting[0].answer.clone(), waiting[0].tries),
+        (answer("text"), 0)
+    );
+    redelivered(bench, waiting[0].id, done());
+    assert_eq!(bench.run(run).outcome, Some(Outcome::Succeeded));
+    assert_eq!(bench.answer(run), None);
+    bench.audit();
+}
+
+pub fn delivered_answer_amends_run_slot_and_item(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    split(
+        bench,
+        &due(0),
+        &[item("a", "1"), item("b", "1")],
+        Which::All,
+    );
+    bring(bench, run, &name(Some("a"), 1), "text", Role::Owed);
+    let end = PieceEnd {
+        run,
+        slot: due(0),
+        item: Arc::from("a"),
+        outcome: Outcome::Failed(FailReason::Output),
+        note: None,
+        delivery: Some(again(minute(3))),
+        now: minute(2),
+    };
+    wait(bench.store.settle(end)).unwrap();
+    settle(bench, run, &due(0), "b", Outcome::Succeeded);
+    bench.finish(ended(run, Outcome::Failed(FailReason::Output), minute(3)));
+    let waiting = owed(bench);
+    assert_eq!((waiting[0].tries, waiting[0].placed), (1, 1));
+    assert_eq!(waiting[0].not_before, minute(3));
+    assert_eq!(waiting[0].item, Some(item("a", "1")));
+    redelivered(bench, waiting[0].id, again(minute(20)));
+    assert_eq!(owed(bench)[0].not_before, minute(20));
+    redelivered(bench, waiting[0].id, done());
+    assert_eq!(owed(bench), []);
+    let known = bench.run(run);
+    assert_eq!(known.outcome, Some(Outcome::Succeeded));
+    let note = known.note.unwrap();
+    assert!(note.starts_with("delivered on try 3"), "{note}");
+    bench.audit();
+    // Told twice, it counts once.
+    redelivered(bench, waiting[0].id, again(minute(30)));
+    assert_eq!(owed(bench), []);
+}
+
+pub fn answer_that_is_given_up_stays_in_the_store(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    bring(bench, run, &name(None, 1), "text", Role::Owed);
+    bench.finish(Finish {
+        answer: Some(answer("text")),
+        delivery: Some(again(minute(3))),
+        ..ended(run, Outcome::Failed(FailReason::Output), minute(2))
+    });
+    let id = owed(bench)[0].id;
+    let end = DeliveryEnd {
+        then: After::GiveUp("no room".to_owned()),
+        ..again(minute(3))
+    };
+    redelivered(bench, id, end);
+    assert_eq!(owed(bench), []);
+    assert_eq!(bench.answer(run).as_deref(), Some("text"));
+    let note = bench.run(run).note.unwrap();
+    assert_eq!(
+        note,
+        "no room; after 2 tries the answer is left in the store"
+    );
+    assert_eq!(
+        bench.run(run).outcome,
+        Some(Outcome::Failed(FailReason::Output))
+    );
+}
+
+pub fn answer_whose_record_failed_is_owed_from_the_end_of_its_run(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    bench.finish(Finish {
+        answer: Some(answer("text")),
+        delivery: Some(again(minute(3))),
+        ..ended(run, Outcome::Failed(FailReason::Output), minute(2))
+    });
+    assert_eq!(owed(bench)[0].answer.text, "text");
+}
