@@ -12,6 +12,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::money::Dollars;
+
+mod places;
+
+pub use places::{FrontMatter, Output, Previous, WebInput};
+
 macro_rules! identifier {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -100,6 +106,8 @@ pub struct Job {
     pub check: Check,
     /// How long one whole attempt may take.
     pub timeout: Duration,
+    /// What one run may cost, by estimates made before each request; `None` for no cap.
+    pub max_cost: Option<Dollars>,
     /// Who is told of a failure; a name from `notify` in `offpeak.yaml`.
     pub notify: Option<String>,
 }
@@ -266,14 +274,16 @@ pub enum InputSource {
         /// How long it may run.
         timeout: Duration,
     },
+    /// What is at an address, asked for with GET.
+    Url(Box<WebInput>),
 }
 
 /// Whether an input must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// A missing file or a failing command fails the run.
+    /// A missing file, a failing command or an address that brings nothing fails the run.
     Required,
-    /// A missing file or a failing command counts as an empty text.
+    /// Such an input counts as an empty text.
     Optional,
 }
 
@@ -286,26 +296,6 @@ pub enum OnEmptyInput {
     Fail,
     /// Send the prompt all the same.
     Send,
-}
-
-/// Where an answer goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
-    /// A path with `{{ variables }}`, relative to the working folder.
-    pub file: Option<String>,
-    /// What happens to a file of an earlier run.
-    pub previous: Previous,
-    /// A program that takes the answer on standard input, without a shell.
-    pub command: Option<Vec<String>>,
-}
-
-/// What happens to an output file of an earlier run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Previous {
-    /// The new file takes its place in one step.
-    Replace,
-    /// It is kept beside the new one as `NAME.previous`.
-    Keep,
 }
 
 /// What an answer must satisfy to count as complete.

@@ -12,7 +12,7 @@
 //!
 //! | Ring | Modules |
 //! |---|---|
-//! | 0 words | [`job`], [`piece`], [`slot`], [`answer`], [`outcome`], [`secret`], [`span`], [`tag`] |
+//! | 0 words | [`job`], [`piece`], [`slot`], [`answer`], [`outcome`], [`money`], [`price`], [`secret`], [`span`], [`tag`] |
 //! | 1 core | [`schedule`], [`lint`], [`strip`], [`guard`], [`report`] |
 //! | 2 engine | [`engine`] |
 //! | 3 edge | [`config`], [`workspace`], [`anthropic`], [`store`], [`clock`], [`dice`], [`notify`], [`sim`], [`standin`] |
@@ -27,8 +27,10 @@
 
 pub mod answer;
 pub mod job;
+pub mod money;
 pub mod outcome;
 pub mod piece;
+pub mod price;
 pub mod secret;
 pub mod slot;
 pub mod span;

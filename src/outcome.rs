@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 
 use crate::answer::{StopReason, Usage};
 use crate::job::{GroupId, JobId};
+use crate::money::Dollars;
 use crate::piece::CallName;
 use crate::slot::Origin;
 
@@ -153,6 +154,10 @@ reasons! {
     YieldReason {
         /// The group's budget has no room in its window.
         Budget = "budget",
+        /// What the group may spend in the day or the month has no room for the attempt.
+        Dollars = "dollars",
+        /// What the run may cost has no room for another attempt.
+        MaxCost = "max_cost",
         /// The group's breaker is open, or its probe is under way.
         Breaker = "breaker",
         /// The server asked for a longer wait than a run may take.
@@ -201,6 +206,12 @@ reasons! {
         Interrupted = "interrupted",
         /// A person dropped the deferred work.
         Dropped = "dropped",
+        /// One call alone may cost more than the job's `max_cost`: no run could make it.
+        MaxCost = "max_cost",
+        /// One call alone may cost more than the group's `budget.dollars`: no day or month would have room.
+        OverBudget = "over_budget",
+        /// What a call may cost is not known, and a cap in dollars holds.
+        UnknownPrice = "unknown_price",
     }
 }
 
@@ -255,8 +266,8 @@ pub struct Run {
     pub stop_reason: Option<StopReason>,
     /// What was counted, if the API said so.
     pub usage: Option<Usage>,
-    /// Dollars; `None` means unknown, not zero.
-    pub cost_usd: Option<f64>,
+    /// Dollars, those of failed attempts that were counted included; `None` means unknown, not zero.
+    pub cost_usd: Option<Dollars>,
     /// Where the answer went.
     pub output: Option<PathBuf>,
     /// Where the work went, if it yielded.
@@ -265,14 +276,27 @@ pub struct Run {
 
 impl Run {
     /// Adds an answer of one of its calls. What is unknown of one is unknown of all.
-    pub fn count(&mut self, stop_reason: StopReason, usage: Option<Usage>, cost_usd: Option<f64>) {
-        if self.stop_reason.is_none() {
-            (self.usage, self.cost_usd) = (usage, cost_usd);
-        } else {
-            self.usage = self.usage.zip(usage).map(|(sum, more)| sum + more);
-            self.cost_usd = self.cost_usd.zip(cost_usd).map(|(sum, more)| sum + more);
-        }
+    pub fn count(&mut self, stop_reason: StopReason, usage: Option<Usage>) {
+        self.usage = match self.stop_reason {
+            None => usage,
+            Some(_) => self.usage.zip(usage).map(|(sum, more)| sum + more),
+        };
         self.stop_reason = Some(stop_reason);
+    }
+
+    /// What its calls cost together, each with whether it has an answer: one that was answered and has no known cost
+    /// makes the sum unknown.
+    #[must_use]
+    pub fn cost_of(calls: impl Iterator<Item = (bool, Option<Dollars>)>) -> Option<Dollars> {
+        let mut sum = None;
+        for (is_answered, cost) in calls {
+            match cost {
+                Some(cost) => sum = Some(sum.unwrap_or(Dollars::ZERO).plus(cost)),
+                None if is_answered => return None,
+                None => {}
+            }
+        }
+        sum
     }
 }
 

@@ -9,14 +9,16 @@ use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use secrecy::SecretString;
 
-use crate::answer::{Answer, FailureKind, Reply, SendFailure};
+use crate::answer::{FailureKind, Reply, SendFailure, Usage};
 use crate::engine::ports::{Clock, Pending, Upstream};
 use crate::job::{Delivery, KeyId, Request};
+use crate::money::Dollars;
+use crate::price::{Estimate, Terms};
 use crate::secret::SecretError;
 
 use super::exchange::{Exchange, Expect, cause};
 use super::key;
-use super::models::Models;
+use super::models::{Models, PriceSource};
 use super::target::{Auth, TargetError, messages_url};
 use super::timing::Limits;
 use super::transport;
@@ -43,7 +45,7 @@ pub struct ClientSettings {
     pub max_answer_bytes: usize,
     /// Holds every timeout but `connect`.
     pub clock: Arc<dyn Clock>,
-    /// Prices for [`Upstream::cost_usd`].
+    /// Prices for [`Upstream::cost`] and [`Upstream::estimate`].
     pub models: Models,
 }
 
@@ -228,7 +230,17 @@ impl Upstream for Client {
         Box::pin(self.attempt(request))
     }
 
-    fn cost_usd(&self, answer: &Answer) -> Option<f64> {
-        self.settings.models.cost_usd(&answer.model, &answer.usage?)
+    fn cost(&self, request: &Request, model: &str, usage: &Usage) -> Option<Dollars> {
+        let models = &self.settings.models;
+        // Whoever sets a price sets it by the name that a gateway is asked for; it may answer by another.
+        let priced = match models.price_source(&request.model) {
+            Some(PriceSource::Own(_)) => &request.model,
+            Some(PriceSource::Table(_)) | None => model,
+        };
+        models.cost(priced, usage, Terms::of(request))
+    }
+
+    fn estimate(&self, request: &Request) -> Estimate {
+        self.settings.models.estimate(request)
     }
 }

@@ -9,6 +9,7 @@
 
 pub mod catalog;
 pub mod client;
+pub mod estimate;
 pub mod failure;
 pub mod key;
 pub mod message;
@@ -24,6 +25,8 @@ mod transport;
 
 pub use catalog::{Lifecycle, Listed};
 pub use client::{Client, ClientError, ClientSettings};
-pub use models::{Model, ModelError, Models, Price, Refuses, estimate_tokens};
+pub use estimate::estimate_tokens;
+pub use models::{Model, ModelError, Models, PriceSource, Refuses};
+pub(crate) use redact::redact;
 pub use target::Auth;
 pub(crate) use transport::client as http_client;

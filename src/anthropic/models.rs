@@ -7,12 +7,11 @@ use chrono::NaiveDate;
 use serde::{Deserialize, Deserializer};
 
 use crate::answer::Usage;
+use crate::money::Dollars;
+use crate::price::{LongPrompt, OwnPrice, Price, Terms, prompt_tokens};
 
 /// The table as of the build.
 const EMBEDDED: &str = include_str!("models.json");
-
-/// Tokens by which prices are named.
-const MILLION: f64 = 1_000_000.0;
 
 /// The known models.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -23,8 +22,17 @@ pub struct Models {
     models: Vec<Model>,
 }
 
+/// Where a model's price is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PriceSource {
+    /// The table, as of its date.
+    Table(NaiveDate),
+    /// A person, as of this date if they said one.
+    Own(Option<NaiveDate>),
+}
+
 /// One model.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// The id without a date.
@@ -45,11 +53,24 @@ pub struct Model {
     #[serde(default)]
     pub refuses: Vec<Refuses>,
     /// What its tokens cost; `None` if unknown.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "price")]
     pub price: Option<Price>,
     /// Other prices for every token of a request with a long prompt.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "long_prompt")]
     pub long_prompt: Option<LongPrompt>,
+    /// Who says what it costs.
+    #[serde(skip)]
+    teller: Teller,
+}
+
+/// Who says what a model costs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Teller {
+    /// The table.
+    #[default]
+    Table,
+    /// A person, as of this date if they said one.
+    Person(Option<NaiveDate>),
 }
 
 /// What some models refuse and others take.
@@ -70,30 +91,23 @@ pub enum Refuses {
     InferenceGeo,
 }
 
-/// Dollars for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+/// [`Price`] as the table has it: dollars for a million tokens.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Price {
-    /// Input that is neither written to the cache nor read from it.
-    pub input: f64,
-    /// Output, thinking included.
-    pub output: f64,
-    /// Input written to the cache for five minutes.
-    pub cache_write_5m: f64,
-    /// Input written to the cache for one hour.
-    pub cache_write_1h: f64,
-    /// Input read from the cache.
-    pub cache_read: f64,
+struct PriceRow {
+    input: f64,
+    output: f64,
+    cache_write_5m: f64,
+    cache_write_1h: f64,
+    cache_read: f64,
 }
 
-/// Prices beyond a prompt size.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+/// [`LongPrompt`] as the table has it.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LongPrompt {
-    /// A prompt with more tokens than this, cached parts included.
-    pub over_tokens: u64,
-    /// Prices every token of the request, output too.
-    pub price: Price,
+struct LongPromptRow {
+    over_tokens: u64,
+    price: PriceRow,
 }
 
 /// Why a table is none.
@@ -152,26 +166,45 @@ impl Models {
         })
     }
 
-    /// Dollars for these tokens of this model; `None` if the model or its price is unknown.
-    ///
-    /// Standard service: neither batch, nor fast mode, nor a regional surcharge, nor fees of server tools.
+    /// The table with a person's prices in place of its own; a model that it does not have is added with nothing but
+    /// its price.
     #[must_use]
-    pub fn cost_usd(&self, model: &str, usage: &Usage) -> Option<f64> {
+    pub fn with(mut self, own: &[OwnPrice]) -> Self {
+        for priced in own {
+            let place = self.models.iter().position(|it| it.id == priced.model);
+            let mut model = match place {
+                Some(place) => self.models.remove(place),
+                // A dated id has what its alias has, but for the price.
+                None => self.find(&priced.model).cloned().unwrap_or_default(),
+            };
+            model.id.clone_from(&priced.model);
+            model.price = Some(priced.price);
+            model.long_prompt = priced.long_prompt;
+            model.teller = Teller::Person(priced.as_of);
+            self.models
+                .insert(place.unwrap_or(self.models.len()), model);
+        }
+        self
+    }
+
+    /// Where the price of a model is from; `None` if it has none.
+    #[must_use]
+    pub fn price_source(&self, id: &str) -> Option<PriceSource> {
+        let model = self.find(id)?;
+        model.price?;
+        Some(match model.teller {
+            Teller::Person(date) => PriceSource::Own(date),
+            Teller::Table => PriceSource::Table(self.as_of),
+        })
+    }
+
+    /// Dollars for these tokens of this model; `None` if the model or a price is unknown.
+    ///
+    /// Fees of server tools are not in it.
+    #[must_use]
+    pub fn cost(&self, model: &str, usage: &Usage, terms: Terms) -> Option<Dollars> {
         let price = self.find(model)?.price_at(prompt_tokens(usage))?;
-        let parts = [
-            (usage.input_tokens, price.input),
-            (usage.cache_write_5m_tokens, price.cache_write_5m),
-            (usage.cache_write_1h_tokens, price.cache_write_1h),
-            (usage.cache_read_tokens, price.cache_read),
-            (usage.output_tokens, price.output),
-        ];
-        Some(
-            parts
-                .iter()
-                .map(|&(tokens, price)| tokens as f64 * price)
-                .sum::<f64>()
-                / MILLION,
-        )
+        price.cost(usage, terms)
     }
 }
 
@@ -184,27 +217,6 @@ impl Model {
             Some(_) | None => self.price,
         }
     }
-}
-
-/// The tokens of the whole prompt, cached parts included.
-#[must_use]
-pub const fn prompt_tokens(usage: &Usage) -> u64 {
-    usage
-        .input_tokens
-        .saturating_add(usage.cache_write_5m_tokens)
-        .saturating_add(usage.cache_write_1h_tokens)
-        .saturating_add(usage.cache_read_tokens)
-}
-
-/// A rough count of a text's tokens, made offline: two for each seven ASCII characters, one for every other character.
-///
-/// English prose has about four characters a token and code about three; in Japanese or Chinese a character is
-/// about a token. The count is meant for a warning and for a price on the safe side, not for a bill.
-#[must_use]
-pub fn estimate_tokens(text: &str) -> u64 {
-    let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
-    let others = text.chars().filter(|c| !c.is_ascii()).count() as u64;
-    (ascii * 2).div_ceil(7) + others
 }
 
 /// `sonnet` of `claude-sonnet-5-5`.
@@ -231,16 +243,45 @@ fn optional_date<'de, D: Deserializer<'de>>(
     date(deserializer).map(Some)
 }
 
+/// A number of dollars in the table.
+fn dollars<E: serde::de::Error>(number: f64) -> Result<Dollars, E> {
+    Dollars::from_f64(number).ok_or_else(|| E::custom(format!("{number} is no price")))
+}
+
+impl PriceRow {
+    fn read<E: serde::de::Error>(&self) -> Result<Price, E> {
+        Ok(Price {
+            input: dollars(self.input)?,
+            output: dollars(self.output)?,
+            cache_write_5m: dollars(self.cache_write_5m)?,
+            cache_write_1h: dollars(self.cache_write_1h)?,
+            cache_read: Some(dollars(self.cache_read)?),
+        })
+    }
+}
+
+fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Price>, D::Error> {
+    PriceRow::deserialize(deserializer)?.read().map(Some)
+}
+
+fn long_prompt<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<LongPrompt>, D::Error> {
+    let row = LongPromptRow::deserialize(deserializer)?;
+    Ok(Some(LongPrompt {
+        over_tokens: row.over_tokens,
+        price: row.price.read()?,
+    }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn close(found: Option<f64>, expected: f64) {
-        let found = found.unwrap();
-        assert!(
-            (found - expected).abs() < 1e-12,
-            "{found} is not {expected}"
-        );
+    fn dollars(number: f64) -> Dollars {
+        Dollars::from_f64(number).unwrap()
+    }
+
+    fn cost(models: &Models, model: &str, usage: &Usage) -> Option<Dollars> {
+        models.cost(model, usage, Terms::STANDARD)
     }
 
     fn usage(input: u64, output: u64) -> Usage {
@@ -264,19 +305,11 @@ mod tests {
             .iter()
             .flat_map(|model| [model.price, model.long_prompt.map(|long| long.price)]);
         for price in prices.flatten() {
-            assert!(
-                (price.cache_write_5m - price.input * 1.25).abs() < 1e-12,
-                "{price:?}"
-            );
-            assert!(
-                (price.cache_write_1h - price.input * 2.0).abs() < 1e-12,
-                "{price:?}"
-            );
-            assert!(
-                (price.output - price.input * 5.0).abs() < 1e-12,
-                "{price:?}"
-            );
-            assert!(price.cache_read < price.input, "{price:?}");
+            let times = |factor: f64| dollars(price.input.as_f64() * factor);
+            assert_eq!(price.cache_write_5m, times(1.25), "{price:?}");
+            assert_eq!(price.cache_write_1h, times(2.0), "{price:?}");
+            assert_eq!(price.output, times(5.0), "{price:?}");
+            assert!(price.cache_read < Some(price.input), "{price:?}");
         }
     }
 
@@ -290,44 +323,36 @@ mod tests {
             output_tokens: 1_000_000,
         };
         let models = Models::embedded();
-        close(
-            models.cost_usd("claude-sonnet-5-5", &usage),
-            2.0 + 2.5 + 4.0 + 0.1 + 10.0,
+        assert_eq!(
+            cost(&models, "claude-sonnet-5-5", &usage),
+            Some(dollars(18.6))
         );
-        close(
-            models.cost_usd("claude-opus-5-5", &usage),
-            4.0 + 5.0 + 8.0 + 0.2 + 20.0,
+        assert_eq!(
+            cost(&models, "claude-opus-5-5", &usage),
+            Some(dollars(37.2))
         );
     }
 
     #[test]
     fn long_prompt_of_haiku_reprices_the_whole_request() {
         let models = Models::embedded();
-        close(
-            models.cost_usd("claude-haiku-5-5", &usage(100_000, 1_000)),
-            0.01 + 0.0005,
-        );
-        close(
-            models.cost_usd("claude-haiku-5-5", &usage(100_001, 1_000)),
-            0.050_000_5 + 0.0025,
-        );
+        let of = |usage: &Usage| cost(&models, "claude-haiku-5-5", usage);
+        assert_eq!(of(&usage(100_000, 1_000)), Some(dollars(0.0105)));
+        assert_eq!(of(&usage(100_001, 1_000)), Some(dollars(0.052_500_5)));
         let cached = Usage {
             cache_read_tokens: 100_000,
             ..usage(1, 0)
         };
-        close(
-            models.cost_usd("claude-haiku-5-5", &cached),
-            (0.5 + 5_000.0) / MILLION,
-        );
+        assert_eq!(of(&cached), Some(dollars(0.005_000_5)));
     }
 
     #[test]
     fn dated_id_is_its_alias_and_an_unknown_model_has_no_cost() {
         let models = Models::embedded();
-        let alias = models.cost_usd("claude-sonnet-4-5", &usage(10, 10));
+        let alias = cost(&models, "claude-sonnet-4-5", &usage(10, 10));
         assert!(alias.is_some());
         assert_eq!(
-            models.cost_usd("claude-sonnet-4-5-20250929", &usage(10, 10)),
+            cost(&models, "claude-sonnet-4-5-20250929", &usage(10, 10)),
             alias
         );
         for unknown in [
@@ -339,7 +364,7 @@ mod tests {
             "claude-fable-5-2",
             "claude-mythos-preview",
         ] {
-            assert_eq!(models.cost_usd(unknown, &usage(10, 10)), None, "{unknown}");
+            assert_eq!(cost(&models, unknown, &usage(10, 10)), None, "{unknown}");
         }
     }
 
@@ -421,11 +446,70 @@ mod tests {
         }
     }
 
+    fn own(model: &str, input: f64) -> OwnPrice {
+        let price = Price {
+            input: dollars(input),
+            output: dollars(15.0),
+            cache_write_5m: dollars(3.75),
+            cache_write_1h: dollars(6.0),
+            cache_read: None,
+        };
+        OwnPrice {
+            model: model.to_owned(),
+            price,
+            long_prompt: None,
+            as_of: "2026-11-20".parse().ok(),
+        }
+    }
+
     #[test]
-    fn estimate_grows_with_the_text_and_counts_wide_characters_fully() {
-        assert_eq!(estimate_tokens(""), 0);
-        assert_eq!(estimate_tokens("a"), 1);
-        assert_eq!(estimate_tokens(&"word ".repeat(700)), 1_000);
-        assert_eq!(estimate_tokens("日本語"), 3);
+    fn own_prices_stand_in_for_those_of_the_table_and_add_models() {
+        let prices = [own("claude-haiku-5-5", 7.0), own("claude-foo-9", 3.0)];
+        let models = Models::embedded().with(&prices);
+        let million = usage(1_000_000, 0);
+        assert_eq!(
+            cost(&models, "claude-haiku-5-5", &million),
+            Some(dollars(7.0))
+        );
+        assert_eq!(cost(&models, "claude-foo-9", &million), Some(dollars(3.0)));
+        assert_eq!(models.all().len(), 20);
+        let haiku = models.find("claude-haiku-5-5").unwrap();
+        assert_eq!(
+            (haiku.max_output_tokens, haiku.long_prompt),
+            (Some(128_000), None)
+        );
+        let date = "2026-11-20".parse().ok();
+        assert_eq!(
+            models.price_source("claude-foo-9"),
+            Some(PriceSource::Own(date))
+        );
+        let table = PriceSource::Table("2026-11-01".parse().unwrap());
+        assert_eq!(models.price_source("claude-opus-5"), Some(table));
+        assert_eq!(models.price_source("claude-fable-5-2"), None);
+        assert_eq!(models.price_source("gpt-4"), None);
+        let reads = Usage {
+            cache_read_tokens: 1,
+            ..million
+        };
+        assert_eq!(cost(&models, "claude-foo-9", &reads), None);
+    }
+
+    #[test]
+    fn own_price_of_a_dated_id_leaves_its_alias_alone() {
+        let models = Models::embedded().with(&[own("claude-opus-4-5-20251101", 1.0)]);
+        let million = usage(1_000_000, 0);
+        let dated = models.find("claude-opus-4-5-20251101").unwrap();
+        assert_eq!(
+            dated.ends_on,
+            models.find("claude-opus-4-5").unwrap().ends_on
+        );
+        assert_eq!(
+            cost(&models, "claude-opus-4-5-20251101", &million),
+            Some(dollars(1.0))
+        );
+        assert_eq!(
+            cost(&models, "claude-opus-4-5", &million),
+            Some(dollars(5.0))
+        );
     }
 }

@@ -23,7 +23,7 @@ type Spelling = Zeroizing<String>;
 
 /// The text without this secret in any usual spelling, without any word that looks like a key, and without marks that
 /// cannot be seen, which may stand inside one.
-pub(super) fn redact(text: &str, secret: &SecretString) -> String {
+pub(crate) fn redact(text: &str, secret: &SecretString) -> String {
     let mut text: String = text.chars().filter(|&c| !is_invisible(c)).collect();
     let secret = secret.expose_secret();
     for spelling in spellings(secret) {

@@ -190,7 +190,7 @@ pub struct DryRun {
     /// The slot's instant; the job's next slot if not given.
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     pub at: Option<DateTime<Utc>>,
-    /// Run the job's input commands; without it a placeholder stands for their output.
+    /// Run the job's input commands and fetch its URLs; without it a placeholder stands for what they bring.
     #[arg(long)]
     pub run_commands: bool,
     /// Let the API count the input tokens in place of an estimate; needs the key, and sends the request's texts there.

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::json;
 
-use super::{CliError, Context, Exit, args, linting, times};
+use super::{CliError, Context, Exit, args, linting, money, times};
 use crate::config::{self, Config, ConfigErrors, KeySource, Mistake};
 use crate::job::JobId;
 
@@ -81,6 +81,21 @@ fn as_text(context: &Context, config: &Config, out: &mut dyn Write) -> std::io::
             breaker.failure_ratio * 100.0,
             times::span(breaker.window),
         )?;
+        if let Some(caps) = money::cap_words(&budget.dollars()) {
+            writeln!(out, "dollars   {name}: at most {caps} of UTC")?;
+        }
+    }
+    writeln!(out, "prices    as of {}", money::models(config).as_of())?;
+    for own in &config.prices {
+        let as_of = own.as_of.map(|day| format!(" as of {day}"));
+        writeln!(
+            out,
+            "price     {}: {} in and {} out for a million tokens{}",
+            own.model,
+            own.price.input,
+            own.price.output,
+            as_of.unwrap_or_default()
+        )?;
     }
     writeln!(out, "spacing   {}", times::span(config.plan.min_gap))?;
     writeln!(out, "peaks     {}", linting::windows(&config.plan.peaks))
@@ -107,6 +122,7 @@ fn as_json(context: &Context, config: &Config) -> serde_json::Value {
         "keys": keys,
         "min_gap_seconds": config.plan.min_gap.as_secs(),
         "peaks": linting::windows(&config.plan.peaks),
+        "prices_as_of": money::models(config).as_of().to_string(),
     })
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use secrecy::SecretString;
 use tracing::Level;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -14,7 +15,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use super::args::Global;
 use super::screen::{Paint, Screen};
-use super::{CliError, linting};
+use super::{CliError, linting, money};
 use crate::anthropic::{self, Client, ClientSettings};
 use crate::clock::SystemClock;
 use crate::config::{self, Auth, Config, Environment, FileEdit, KeySource, Options, Reading};
@@ -186,6 +187,7 @@ impl Context {
             first_byte: upstream.first_byte,
             idle: upstream.idle,
             max_answer_bytes: upstream.max_answer_bytes,
+            models: money::models(config),
             ..ClientSettings::new(clock)
         })?)
     }
@@ -193,8 +195,13 @@ impl Context {
     /// The folder's files.
     #[must_use]
     pub fn files(&self, config: &Config, clock: Arc<dyn Clock>) -> Files {
+        let values = config.job_variables().filter_map(|name| {
+            let value = self.environment.get(name)?;
+            Some((name.to_owned(), SecretString::from(value)))
+        });
         Files::new(config.folder.clone(), config.zones.clone(), clock)
             .without(config.secret_variables())
+            .knowing(values.collect())
             .sparing(reserved(config))
     }
 

@@ -1,20 +1,24 @@
 //! `dry-run`: what a job would send, and when. Writes nothing; sends nothing and needs no key, but with `--count`.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 
-use super::{CliError, Context, Exit, args, count, json as twins, linting, prompts, status, times};
-use crate::answer::Usage;
+use super::{
+    CliError, Context, Exit, args, count, json as twins, linting, money, prompts, status, times,
+};
+use crate::anthropic::estimate::{block_ends, input_tokens};
 use crate::anthropic::{Models, wire};
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::engine::PlannedJob;
 use crate::engine::ports::Unready;
-use crate::guard::Guard;
-use crate::job::{CacheTtl, JobId, Request};
+use crate::guard::{DollarCaps, Guard};
+use crate::job::{JobId, Request};
+use crate::price::Estimate;
 use crate::slot::Slot;
 use crate::workspace::{Prepared, Preview, RunCommands};
 
@@ -23,6 +27,8 @@ const NEXT: usize = 3;
 
 /// Everything that a dry run shows.
 struct Sketch<'a> {
+    models: Models,
+    caps: DollarCaps,
     planned: &'a PlannedJob,
     slot: Slot,
     now: DateTime<Utc>,
@@ -95,6 +101,8 @@ fn sketch<'a>(
         Prepared::Ready(_) | Prepared::Empty | Prepared::Failed(..) => None,
     };
     Ok(Sketch {
+        models: money::models(config),
+        caps: config.guard.budget.dollars(),
         planned,
         slot: slot.clone(),
         now: context.now(),
@@ -107,55 +115,20 @@ fn sketch<'a>(
 }
 
 impl Sketch<'_> {
+    /// What the request will take: by the API's count, if it was asked.
+    fn estimate(&self, request: &Request) -> Estimate {
+        match self.counted {
+            Some(tokens) => self.models.counted(request, tokens),
+            None => self.models.estimate(request),
+        }
+    }
+
     /// Whether the job's schedule names this very instant.
     fn is_scheduled(&self) -> bool {
         let fire_at = self.slot.fire_at;
         let just_before = fire_at - TimeDelta::nanoseconds(1);
         self.planned.timetable.next_after(just_before) == Some(fire_at)
     }
-}
-
-/// Tokens and dollars as far as they can be known offline.
-struct Estimate {
-    input_tokens: u64,
-    max_output_tokens: u64,
-    cost_usd: Option<f64>,
-}
-
-fn estimate(request: &Request) -> Estimate {
-    let input_tokens = prompts::input_tokens(request);
-    let max_output_tokens = u64::from(request.max_tokens);
-    // A cached system prompt is billed as a write unless an entry is alive, and offline nobody knows.
-    let written = |ttl| {
-        let of_ttl = written(request)
-            .into_iter()
-            .filter(|(_, life)| *life == ttl);
-        of_ttl.map(|(tokens, _)| tokens).sum::<u64>()
-    };
-    let (short_lived, long_lived) = (written(CacheTtl::FiveMinutes), written(CacheTtl::OneHour));
-    let usage = Usage {
-        input_tokens: input_tokens - short_lived - long_lived,
-        cache_write_5m_tokens: short_lived,
-        cache_write_1h_tokens: long_lived,
-        output_tokens: max_output_tokens,
-        ..Usage::default()
-    };
-    Estimate {
-        input_tokens,
-        max_output_tokens,
-        cost_usd: Models::embedded().cost_usd(&request.model, &usage),
-    }
-}
-
-/// The tokens between each breakpoint of the system prompt and the one before it, with its life.
-pub(super) fn written(request: &Request) -> Vec<(u64, CacheTtl)> {
-    let mut before = 0;
-    let blocks = request.system.iter().zip(prompts::block_ends(request));
-    let written = blocks.filter_map(|(block, end)| {
-        let life = block.cache?;
-        Some((end - std::mem::replace(&mut before, end), life))
-    });
-    written.collect()
 }
 
 fn as_text(
@@ -174,7 +147,12 @@ fn as_text(
     writeln!(out, "group     {}, key {}", job.group, job.key)?;
     match &sketch.guard {
         None => writeln!(out, "guard     nothing recorded yet")?,
-        Some(guard) => writeln!(out, "guard     {}", status::words(guard, sketch.now))?,
+        Some(guard) => {
+            writeln!(out, "guard     {}", status::words(guard, sketch.now))?;
+            if let Some(spent) = money::spent_words(guard, &sketch.caps, sketch.now) {
+                writeln!(out, "spent     {spent}")?;
+            }
+        }
     }
     match &sketch.findings[..] {
         [] => writeln!(out, "lint      no finding")?,
@@ -182,34 +160,13 @@ fn as_text(
             .iter()
             .try_for_each(|finding| writeln!(out, "lint      {finding}"))?,
     }
-    match &sketch.preview.output {
-        Some(Ok(path)) => {
-            let path = path.strip_prefix(&config.folder).unwrap_or(path);
-            writeln!(out, "output    {}", path.display())?;
-        }
-        Some(Err(message)) => writeln!(out, "output    none: {message}")?,
-        None => writeln!(
-            out,
-            "output    none: the store keeps the answer; see `offpeak history --text`"
-        )?,
+    for place in places(sketch) {
+        writeln!(out, "output    {}", place.words(&config.folder))?;
     }
     for at in &sketch.next {
         writeln!(out, "then      {}", times::both(zone, peaks, *at))?;
     }
     prepared_as_text(context, sketch, out)
-}
-
-/// Tokens and dollars as far as they can be known offline, in a line.
-fn estimated(request: &Request) -> String {
-    let estimate = estimate(request);
-    let cost = estimate.cost_usd.map_or_else(
-        || "unknown price".to_owned(),
-        |cost| format!("about ${cost:.4} if all of it is used"),
-    );
-    format!(
-        "estimate  about {} input tokens (offline, ±30 %), at most {} output: {cost}",
-        estimate.input_tokens, estimate.max_output_tokens
-    )
 }
 
 fn prepared_as_text(
@@ -226,11 +183,16 @@ fn prepared_as_text(
             return writeln!(out, "\nthe run would fail ({reason}): {message}");
         }
     };
-    match sketch.counted {
-        Some(tokens) => writeln!(out, "{}", count::line(request, tokens))?,
-        None => writeln!(out, "{}", estimated(request))?,
-    }
-    for advice in cache_advice(request) {
+    let estimate = sketch.estimate(request);
+    writeln!(
+        out,
+        "input     {}",
+        money::input_words(&estimate, sketch.counted)
+    )?;
+    writeln!(out, "answer    at most {} tokens", estimate.output_max)?;
+    let cost = money::cost_words(&sketch.models, &request.model, &estimate);
+    writeln!(out, "cost      {cost}")?;
+    for advice in cache_advice(&sketch.models, request) {
         writeln!(out, "cache     {advice}")?;
     }
     for (index, block) in request.system.iter().enumerate() {
@@ -263,12 +225,8 @@ fn heading(request: &Request, index: usize) -> String {
 }
 
 /// What the offline facts say about each breakpoint of the system prompt.
-fn cache_advice(request: &Request) -> Vec<String> {
-    let model = prompts::model(
-        &Models::embedded(),
-        &request.model,
-        prompts::input_tokens(request),
-    );
+fn cache_advice(models: &Models, request: &Request) -> Vec<String> {
+    let model = prompts::model(models, &request.model, input_tokens(request));
     let Some(minimum) = model.min_cacheable_tokens else {
         return Vec::new();
     };
@@ -286,11 +244,77 @@ fn cache_advice(request: &Request) -> Vec<String> {
             )
         })
     };
-    prompts::block_ends(request)
+    block_ends(request)
         .into_iter()
         .enumerate()
         .filter_map(advice)
         .collect()
+}
+
+/// One of the places where the answer would go.
+enum Place<'a> {
+    /// A file that is written anew.
+    File(&'a Result<PathBuf, String>),
+    /// A file with something new at its end.
+    Append(&'a Result<PathBuf, String>),
+    Command(&'a [String]),
+    /// The variable that holds the address.
+    Webhook(&'a str),
+    Store,
+}
+
+/// Every place of the answer, in the order in which it gets there.
+fn places<'a>(sketch: &'a Sketch<'_>) -> Vec<Place<'a>> {
+    let output = sketch.planned.job.output.as_ref();
+    let command = output.and_then(|output| output.command.as_deref());
+    let webhook = output.and_then(|output| output.webhook_env.as_deref());
+    let all = [
+        sketch.preview.output.as_ref().map(Place::File),
+        sketch.preview.append.as_ref().map(Place::Append),
+        command.map(Place::Command),
+        webhook.map(Place::Webhook),
+    ];
+    let places: Vec<_> = all.into_iter().flatten().collect();
+    if places.is_empty() {
+        vec![Place::Store]
+    } else {
+        places
+    }
+}
+
+impl Place<'_> {
+    fn words(&self, folder: &Path) -> String {
+        let near = |path: &PathBuf| {
+            path.strip_prefix(folder)
+                .unwrap_or(path)
+                .display()
+                .to_string()
+        };
+        match self {
+            Self::File(Ok(path)) => near(path),
+            Self::Append(Ok(path)) => format!("{}, at its end", near(path)),
+            Self::File(Err(message)) | Self::Append(Err(message)) => format!("none: {message}"),
+            Self::Command(argv) => format!("standard input of {}", argv.join(" ")),
+            Self::Webhook(variable) => format!("the webhook of {variable}"),
+            Self::Store => {
+                "none: the store keeps the answer; see `offpeak history --text`".to_owned()
+            }
+        }
+    }
+
+    fn as_json(&self) -> Option<serde_json::Value> {
+        let file = |kind: &str, path: &Result<PathBuf, String>| match path {
+            Ok(path) => json!({ "kind": kind, "path": path.display().to_string() }),
+            Err(message) => json!({ "kind": kind, "problem": message }),
+        };
+        Some(match self {
+            Self::File(path) => file("file", path),
+            Self::Append(path) => file("append", path),
+            Self::Command(argv) => json!({ "kind": "command", "command": argv }),
+            Self::Webhook(variable) => json!({ "kind": "webhook", "webhook_env": variable }),
+            Self::Store => return None,
+        })
+    }
 }
 
 fn pretty(value: &serde_json::Value) -> String {
@@ -305,22 +329,19 @@ fn as_json(sketch: &Sketch<'_>) -> serde_json::Value {
         "scheduled": sketch.is_scheduled(),
         "group": job.group.as_str(),
         "findings": sketch.findings,
-        "guard": sketch.guard.as_ref().map(|guard| twins::guard(&job.group, guard, sketch.now)),
+        "guard": sketch.guard.as_ref().map(|guard| twins::guard(&job.group, guard, &sketch.caps, sketch.now)),
         "output": sketch.preview.output.as_ref().and_then(|path| path.as_ref().ok()).map(|path| path.display().to_string()),
+        "outputs": places(sketch).iter().filter_map(Place::as_json).collect::<Vec<_>>(),
         "next": sketch.next.iter().map(|at| twins::instant(*at)).collect::<Vec<_>>(),
     });
     match &sketch.preview.prepared {
         Prepared::Ready(request) => {
-            let estimate = estimate(request);
+            let estimate = sketch.estimate(request);
             value["request"] = wire::body(request)
                 .unwrap_or_else(|error| json!({ "unsendable": error.to_string() }));
-            value["estimate"] = json!({
-                "input_tokens": estimate.input_tokens,
-                "max_output_tokens": estimate.max_output_tokens,
-                "cost_usd": estimate.cost_usd,
-            });
-            if let Some(tokens) = sketch.counted {
-                value["estimate"] = count::json(request, tokens);
+            value["estimate"] = money::estimate(&estimate, &sketch.models, &request.model);
+            if sketch.counted.is_some() {
+                value["estimate"]["counted_by"] = json!("api");
             }
         }
         Prepared::Empty => value["skipped"] = json!("empty_input"),

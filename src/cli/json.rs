@@ -4,13 +4,15 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::money;
 use crate::answer::Usage;
 use crate::config::{self, Mistake, Unreadable};
 use crate::engine::pause::{Pause, PauseTarget};
 use crate::engine::ports::{Deferral, NewDeferral};
-use crate::guard::{BreakerState, Guard};
+use crate::guard::{BreakerState, DollarCaps, Guard};
 use crate::job::{GroupId, JobId};
 use crate::lint::Finding;
+use crate::money::Dollars;
 use crate::outcome::{Attempt, Run};
 use crate::slot::Slot;
 
@@ -140,7 +142,7 @@ pub fn run(run: &Run) -> Value {
         "attempts": run.attempts.iter().map(attempt).collect::<Vec<_>>(),
         "stop_reason": run.stop_reason.as_ref().map(crate::answer::StopReason::as_str),
         "usage": run.usage.map(usage),
-        "cost_usd": run.cost_usd,
+        "cost_usd": run.cost_usd.map(Dollars::as_f64),
         "output": run.output.as_ref().map(|path| path.display().to_string()),
         "deferred": run.deferred.as_ref().map(|to| compact(json!({
             "not_before": instant(to.not_before),
@@ -227,7 +229,7 @@ pub fn again(slot: &Slot, wait: &NewDeferral, paused: Option<&Pause>) -> Value {
 
 /// How a group's guard stands.
 #[must_use]
-pub fn guard(group: &GroupId, guard: &Guard, now: DateTime<Utc>) -> Value {
+pub fn guard(group: &GroupId, guard: &Guard, caps: &DollarCaps, now: DateTime<Utc>) -> Value {
     let (breaker, since) = match guard.breaker.state {
         BreakerState::Closed => ("closed", None),
         BreakerState::Open { since } => ("open", Some(since)),
@@ -242,5 +244,6 @@ pub fn guard(group: &GroupId, guard: &Guard, now: DateTime<Utc>) -> Value {
             "until": hold.until.map(instant),
             "note": hold.note,
         }))),
+        "spent": money::spent(guard, caps, now),
     }))
 }

@@ -7,8 +7,8 @@ use chrono::{DateTime, Utc};
 use super::prompts::Prompts;
 use super::screen::Paint;
 use super::shapes::Shapes;
-use super::{Context, json, times};
-use crate::anthropic::Models;
+use super::tolls::Tolls;
+use super::{Context, json, money, times};
 use crate::config::{self, Config, ConfigErrors, Reading, Report, Style};
 use crate::engine::{Plan, PlannedJob};
 use crate::job::{Job, JobId, JobState};
@@ -26,7 +26,8 @@ pub fn subjects(config: &Config) -> Vec<Subject> {
         .jobs
         .values()
         .filter(|planned| planned.job.state == JobState::Enabled);
-    let models = Models::embedded();
+    let models = money::models(config);
+    let tolls = Tolls::new(config, &models);
     let mut shapes = Shapes::new(&models, &config.upstream.version);
     let mut prompts = Prompts::new(models.clone());
     let mut subjects: Vec<Subject> = enabled
@@ -34,6 +35,7 @@ pub fn subjects(config: &Config) -> Vec<Subject> {
             let subject = subject(planned, config.accepted.get(&planned.job.id), &mut prompts);
             Subject {
                 shape: Some(shapes.of(&planned.job)),
+                toll: Some(tolls.of(&planned.job)),
                 fallback: fallback(&planned.job, &subject, &mut shapes, &mut prompts),
                 ..subject
             }

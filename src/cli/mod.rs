@@ -29,6 +29,7 @@ mod logging;
 mod memory;
 mod mock;
 mod models;
+mod money;
 mod names;
 mod pause;
 mod plan;
@@ -49,6 +50,7 @@ mod store;
 mod systemd;
 mod telling;
 mod times;
+mod tolls;
 mod validate;
 
 pub use args::Args;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
 
-use super::{CliError, Context, Exit, args, asked, linting};
+use super::{CliError, Context, Exit, args, asked, linting, money};
 use crate::anthropic::{Listed, Models};
 use crate::clock::SystemClock;
 use crate::config::Config;
@@ -29,7 +29,7 @@ struct Section<'a> {
 pub fn run(context: &Context, args: &args::Models, out: &mut dyn Write) -> Result<Exit, CliError> {
     let config = context.load(&[])?;
     let keys = keys(&config, args)?;
-    let table = Models::embedded();
+    let table = money::models(&config);
     let mut sections = Vec::new();
     for key in keys {
         sections.push(section(context, &config, &table, key)?);

@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use minijinja::Environment;
 
-use crate::anthropic::{Models, estimate_tokens};
+use crate::anthropic::Models;
+use crate::anthropic::estimate::{estimate_tokens, field_tokens, prefix_fields};
 use crate::config;
-use crate::job::{Input, InputSource, Job, JobId, Request, Template, TextSource};
+use crate::job::{Input, InputSource, Job, JobId, Template, TextSource};
 use crate::lint::{Identity, InputPrice, Known, Model, Prefix, Prompt};
-
-/// Fields of a body that stand before the system prompt, or change what is cached of it.
-const PREFIX_FIELDS: [&str; 3] = ["tools", "mcp_servers", "speed"];
+use crate::price::Price;
 
 /// Variables that are another at every slot of a job.
 const FLEETING: &str = "slot";
@@ -20,34 +19,6 @@ const FLEETING: &str = "slot";
 /// What a text is estimated at without a look: two tokens for seven bytes, as [`estimate_tokens`] counts plain text.
 const fn tokens_of_bytes(bytes: u64) -> u64 {
     bytes.saturating_mul(2).div_ceil(7)
-}
-
-/// The tokens up to the end of each block of the system prompt, those of the fields before it included.
-#[must_use]
-pub fn block_ends(request: &Request) -> Vec<u64> {
-    let blocks = request.system.iter();
-    let ends = blocks.scan(field_tokens(&request.extra), |end, block| {
-        *end += estimate_tokens(&block.text);
-        Some(*end)
-    });
-    ends.collect()
-}
-
-/// The tokens of a whole request.
-#[must_use]
-pub fn input_tokens(request: &Request) -> u64 {
-    let system = block_ends(request).last().copied();
-    system.unwrap_or_else(|| field_tokens(&request.extra)) + estimate_tokens(&request.prompt)
-}
-
-fn field_tokens(extra: &[(String, String)]) -> u64 {
-    let fields = prefix_fields(extra).map(|(_, value)| estimate_tokens(value));
-    fields.sum()
-}
-
-fn prefix_fields(extra: &[(String, String)]) -> impl Iterator<Item = &(String, String)> {
-    let stands_before = |field: &&(String, String)| PREFIX_FIELDS.contains(&field.0.as_str());
-    extra.iter().filter(stands_before)
 }
 
 /// What the table says of a model, at the prices for a prompt of this size.
@@ -65,13 +36,18 @@ pub fn model(models: &Models, id: &str, prompt_tokens: u64) -> Model {
         ends_on: found.and_then(|model| model.ends_on),
         successor: models.successor(id).map(|model| model.id.clone()),
         min_cacheable_tokens: found.and_then(|model| model.min_cacheable_tokens),
-        price: price.map(|price| InputPrice {
-            fresh: price.input,
-            write_5m: price.cache_write_5m,
-            write_1h: price.cache_write_1h,
-            read: price.cache_read,
-        }),
+        price: price.and_then(input_price),
     }
+}
+
+/// What input costs, in dollars for a million tokens; `None` if the price of a cache read is not known.
+fn input_price(price: Price) -> Option<InputPrice> {
+    Some(InputPrice {
+        fresh: price.input.as_f64(),
+        write_5m: price.cache_write_5m.as_f64(),
+        write_1h: price.cache_write_1h.as_f64(),
+        read: price.cache_read?.as_f64(),
+    })
 }
 
 /// The model that was meant. A name that differs in its numbers only is a version that the table does not know yet.
@@ -265,7 +241,7 @@ fn size(input: &Input) -> Size {
             Some(file) => Size::Bytes(file.len().min(most)),
             None => Size::AtMost(most),
         },
-        InputSource::Command { .. } => Size::AtMost(most),
+        InputSource::Command { .. } | InputSource::Url(_) => Size::AtMost(most),
     }
 }
 

@@ -158,7 +158,7 @@ fn print(
     if let Some(note) = &finish.note {
         writeln!(out, "  {note}")?;
     }
-    if finish.outcome == Outcome::Failed(FailReason::Output) {
+    if finish.outcome == Outcome::Failed(FailReason::Output) && finish.answer.is_some() {
         writeln!(
             out,
             "  the answer is kept in the store: offpeak history {} --text",

@@ -5,11 +5,11 @@ use std::io::Write;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 
-use super::{CliError, Context, Exit, json as twins, linting, pause, times};
+use super::{CliError, Context, Exit, json as twins, linting, money, pause, times};
 use crate::config::Config;
 use crate::engine::pause::{Pause, PauseTarget, Pauses};
 use crate::engine::ports::{Deferral, Store};
-use crate::guard::{BreakerState, Guard};
+use crate::guard::{BreakerState, DollarCaps, Guard};
 use crate::job::{GroupId, JobId};
 use crate::outcome::Run;
 use crate::schedule::Zone;
@@ -53,7 +53,11 @@ pub fn run(context: &Context, out: &mut dyn Write) -> Result<Exit, CliError> {
     let now = context.now();
     let next = linting::next_slots(&config.plan, now, SHOWN as usize);
     if context.is_json() {
-        writeln!(out, "{}", as_json(&seen, &next, now))?;
+        writeln!(
+            out,
+            "{}",
+            as_json(&config.guard.budget.dollars(), &seen, &next, now)
+        )?;
     } else {
         as_text(&config, &seen, &next, now, out)?;
     }
@@ -136,6 +140,9 @@ fn as_text(
     }
     for (group, guard) in &seen.guards {
         writeln!(out, "group     {:<20} {}", group, words(guard, now))?;
+        if let Some(spent) = money::spent_words(guard, &config.guard.budget.dollars(), now) {
+            writeln!(out, "spent     {group:<20} {spent}")?;
+        }
     }
     for (group, why) in &seen.damaged {
         writeln!(out, "group     {group:<20} {why}")?;
@@ -237,7 +244,12 @@ pub fn words(guard: &Guard, now: DateTime<Utc>) -> String {
     }
 }
 
-fn as_json(seen: &Seen, next: &[(DateTime<Utc>, String)], now: DateTime<Utc>) -> serde_json::Value {
+fn as_json(
+    caps: &DollarCaps,
+    seen: &Seen,
+    next: &[(DateTime<Utc>, String)],
+    now: DateTime<Utc>,
+) -> serde_json::Value {
     let next: Vec<_> = next
         .iter()
         .map(|(at, job)| json!({ "job": job, "fire_at": twins::instant(*at) }))
@@ -246,7 +258,7 @@ fn as_json(seen: &Seen, next: &[(DateTime<Utc>, String)], now: DateTime<Utc>) ->
     let groups: Vec<_> = seen
         .guards
         .iter()
-        .map(|(group, guard)| twins::guard(group, guard, now))
+        .map(|(group, guard)| twins::guard(group, guard, caps, now))
         .collect();
     json!({
         "daemon": seen.daemon.map(|pid| json!({ "pid": pid })),

@@ -10,6 +10,7 @@ use crate::engine::alert::Change;
 use crate::guard::GuardPolicy;
 use crate::job::{GroupId, JobId, KeyId};
 use crate::lint::{Levels, Rule};
+use crate::price::OwnPrice;
 use crate::schedule::Zones;
 
 /// Variables that are for us alone, whatever the settings name: the API's own key, which may be set although the keys
@@ -39,6 +40,8 @@ pub struct Config {
     pub accepted: BTreeMap<JobId, BTreeMap<Rule, String>>,
     /// Budget and breaker of every group.
     pub guard: GuardPolicy,
+    /// What models cost, where the user says so.
+    pub prices: Vec<OwnPrice>,
     /// How long yielded work may wait for a slot.
     pub expires_after: Duration,
     /// The settings file, there or not.
@@ -60,8 +63,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// The environment variables that no program of a job may inherit, sorted, each once: those of keys, of webhooks
-    /// and of the deadman's address, and [`OWN_VARIABLES`].
+    /// The environment variables that no program of a job may inherit, sorted, each once: those of keys, of webhooks,
+    /// of the deadman's address and of what jobs send elsewhere, and [`OWN_VARIABLES`].
     #[must_use]
     pub fn secret_variables(&self) -> Vec<String> {
         let keys = self.keys.values().filter_map(|key| match &key.source {
@@ -79,9 +82,16 @@ impl Config {
         let all: BTreeSet<&str> = keys
             .chain(webhooks)
             .chain(deadman)
+            .chain(self.job_variables())
             .chain(OWN_VARIABLES)
             .collect();
         all.into_iter().map(str::to_owned).collect()
+    }
+
+    /// The environment variables whose values the jobs send elsewhere: headers of inputs, addresses of webhooks.
+    pub fn job_variables(&self) -> impl Iterator<Item = &str> {
+        let jobs = self.plan.jobs.values();
+        jobs.flat_map(|planned| planned.job.secret_variables())
     }
 }
 

@@ -16,7 +16,7 @@ use super::context::Context;
 use super::decode_defaults::{
     DefaultKey, DefaultZone, known_key, max_tokens, missed, model, on_empty_input, timeout,
 };
-use super::decode_output::{check, output};
+use super::decode_output::{OutputPlaces, check, output};
 use super::decode_policies::{defer, tighter_retry};
 use super::decode_request::asked;
 use super::decode_rules::{Accepted, accept};
@@ -47,8 +47,8 @@ pub struct DecodedJob {
     pub crons: Vec<Place>,
     /// The rules that it accepts, each with its reason and its place.
     pub accepted: BTreeMap<Rule, Accepted>,
-    /// Where its output file is named.
-    pub output: Option<Place>,
+    /// Where its output files are named.
+    pub output: OutputPlaces,
     /// The file in which its answer's schema stands.
     pub schema_file: Option<PathBuf>,
     /// Where the fields stand that say what is asked of the API.
@@ -72,8 +72,8 @@ pub fn job(
     let defer = fields.read(cx, "defer", |cx, f| job_defer(cx, f, &settings.defer));
     let missed = fields.read(cx, "missed", missed).unwrap_or(defaults.missed);
     let content = content(cx, &mut fields, settings, folder);
-    let (output, output_place) = fields.read(cx, "output", output).unzip();
-    let enabled = fields.read(cx, "enabled", typed::boolean).unwrap_or(true);
+    let (output, output_places) = fields.read(cx, "output", output).unzip();
+    let state = state(cx, &mut fields);
     let description = fields.read(cx, "description", typed::text);
     let check = fields.read(cx, "check", |cx, f| Some(check(cx, f)));
     let (schema, schema_file) = content.schema.map(|it| (it.schema, it.file)).unzip();
@@ -84,6 +84,7 @@ pub fn job(
     let timeout = fields
         .read(cx, "timeout", timeout)
         .unwrap_or(defaults.timeout);
+    let max_cost = fields.read(cx, "max_cost", typed::cap);
     let notify = fields.read(cx, "notify", |cx, f| notify(cx, f, settings));
     let accepted = fields.read(cx, "accept", accept).unwrap_or_default();
     not_yet(cx, &mut fields);
@@ -94,11 +95,6 @@ pub fn job(
     let schedule = Schedule {
         crons: exprs.iter().map(|expr| expr.text().to_owned()).collect(),
         zone: zone.name().to_owned(),
-    };
-    let state = if enabled {
-        JobState::Enabled
-    } else {
-        JobState::Disabled
     };
     let job = Job {
         id: id.clone(),
@@ -112,6 +108,7 @@ pub fn job(
         for_each: None,
         concurrency: 1,
         fallback_model: content.fallback_model,
+        max_cost,
         inputs: content.inputs,
         on_empty_input: content.on_empty_input,
         output,
@@ -131,10 +128,17 @@ pub fn job(
         place,
         crons,
         accepted,
-        output: output_place.flatten(),
+        output: output_places.unwrap_or_default(),
         schema_file: schema_file.flatten(),
         asking: content.asking,
     })
+}
+
+fn state(cx: &mut Context<'_>, fields: &mut Fields<'_>) -> JobState {
+    match fields.read(cx, "enabled", typed::boolean) {
+        Some(false) => JobState::Disabled,
+        Some(true) | None => JobState::Enabled,
+    }
 }
 
 fn schedule(
@@ -308,7 +312,7 @@ fn notify(cx: &mut Context<'_>, field: Field<'_>, settings: &Settings) -> Option
 
 /// Fields that a later version will read. Ignoring them would run the job otherwise than its author means.
 fn not_yet(cx: &mut Context<'_>, fields: &mut Fields<'_>) {
-    for name in ["for_each", "max_cost", "steps", "delivery"] {
+    for name in ["for_each", "steps", "delivery"] {
         if let Some(field) = fields.take_hidden(name) {
             let message = format!("`{name}` is not supported by this version");
             cx.bad_field(field.key.clone(), message, Some("remove it".to_owned()));

@@ -10,14 +10,15 @@ use crate::lint::Rule;
 
 use super::checked::{Exposure, KeyConfig, KeySource};
 use super::context::{Context, plain, shown_path};
+use super::decode_url;
 use super::fields::{Field, Fields, open_entries};
 use super::mistakes::Mistake;
 use super::node::{Entry, Node, Value};
 use super::source::{Place, Source};
 use super::typed;
 
-/// Masks what may be a secret in the wrong place under `keys`, `notify`, `deadman` and `upstream`, so that no message
-/// and no snippet shows it.
+/// Masks what may be a secret in the wrong place under `keys`, `notify`, `deadman` and `upstream`, and in jobs, so that
+/// no message and no snippet shows it.
 ///
 /// A value counts as one unless it is a name, a variable or a path where one belongs.
 #[must_use]
@@ -46,6 +47,7 @@ pub fn masked(source: &Arc<Source>, tree: &Node) -> Option<Arc<Source>> {
     {
         hide_addresses(&section.value, &mut spans);
     }
+    decode_url::hide(tree, &mut spans);
     (!spans.is_empty()).then(|| source.masked(spans))
 }
 
@@ -88,7 +90,7 @@ fn may_hold_secret(text: &str) -> bool {
 }
 
 /// Hides every text of a value, however deep it lies, without its quotes.
-fn hide(node: &Node, spans: &mut Vec<Range<usize>>) {
+pub fn hide(node: &Node, spans: &mut Vec<Range<usize>>) {
     match &node.value {
         Value::Text(_) => {
             let span = node.place.span();
@@ -109,7 +111,7 @@ fn hide(node: &Node, spans: &mut Vec<Range<usize>>) {
     }
 }
 
-fn is_named(entry: &Entry, name: &str) -> bool {
+pub fn is_named(entry: &Entry, name: &str) -> bool {
     matches!(&entry.key.value, Value::Text(text) if text == name)
 }
 
@@ -363,7 +365,7 @@ pub fn variable(cx: &mut Context<'_>, field: Field<'_>, example: &str) -> Option
 }
 
 /// Whether a text can name an environment variable. Longer ones than 64 are more likely a secret.
-fn is_variable(text: &str) -> bool {
+pub fn is_variable(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && !text.starts_with(|c: char| c.is_ascii_digit())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

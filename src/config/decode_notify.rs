@@ -159,7 +159,8 @@ pub fn deadman(cx: &mut Context<'_>, root: &mut Fields<'_>) -> Option<DeadmanCon
     })
 }
 
-fn address_literal(cx: &mut Context<'_>, field: Field<'_>, instead: &str) {
+/// Refuses an address that stands in a file.
+pub fn address_literal(cx: &mut Context<'_>, field: Field<'_>, instead: &str) {
     let message = format!(
         "`{}`: a webhook's address is a secret and must not stand in this file",
         field.name

@@ -1,52 +1,82 @@
 //! `output` and `check`: where an answer goes, and what it must satisfy.
 
-use crate::job::{Check, Output, Previous};
+use crate::job::{Check, FrontMatter, Output, Previous};
 
 use super::context::Context;
+use super::decode_keys::variable;
+use super::decode_notify::address_literal;
 use super::decode_text::inline;
+use super::decode_url::LITERAL_WEBHOOKS;
 use super::fields::{Field, Fields};
 use super::source::Place;
 use super::templates::BUILT_IN;
 use super::typed;
 
-/// Reads `output`, and the place of its file.
-pub fn output(cx: &mut Context<'_>, field: Field<'_>) -> Option<(Output, Option<Place>)> {
+/// Where the paths of an output are named.
+#[derive(Debug, Clone, Default)]
+pub struct OutputPlaces {
+    /// That of the file.
+    pub file: Option<Place>,
+    /// That of the file to which is appended.
+    pub append: Option<Place>,
+}
+
+/// Reads `output`, and the places of its paths.
+pub fn output(cx: &mut Context<'_>, field: Field<'_>) -> Option<(Output, OutputPlaces)> {
     let mut fields = Fields::open(
         cx,
         field,
-        "`{ file: PATH }` or `{ command: [PROGRAM, ARGUMENT] }`",
+        "`{ file: PATH }`, `{ append: PATH }`, `{ command: [PROGRAM, ARGUMENT] }` or `{ webhook_env: VARIABLE }`",
     )?;
-    let file = fields.take("file");
-    let place = file.map(|file| file.place());
-    // A path is settled before the inputs are read, so only what the slot says can be in it.
-    let path = file.and_then(|file| output_path(cx, file));
+    let (file, append) = (fields.take("file"), fields.take("append"));
+    let places = OutputPlaces {
+        file: file.map(|file| file.place()),
+        append: append.map(|append| append.place()),
+    };
     let keep_previous = fields.take("keep_previous");
+    let front_matter = fields.take("front_matter");
+    let (command, webhook) = (fields.take("command"), fields.take("webhook_env"));
+    let mut is_literal = false;
+    for name in LITERAL_WEBHOOKS {
+        if let Some(address) = fields.take_hidden(name) {
+            address_literal(cx, address, "webhook_env: ANSWERS_URL");
+            is_literal = true;
+        }
+    }
+    fields.close(cx);
+    let is_anywhere = [file, append, command, webhook].iter().any(Option::is_some);
+    if !is_anywhere {
+        if !is_literal {
+            cx.missing(field.key, "file", "write `{ file: \"out/{{ date }}.md\" }`, or `append`, `command` or `webhook_env` for other places");
+        }
+        return None;
+    }
+    if let Some(keep) = keep_previous.filter(|_| file.is_none()) {
+        let help = "add `file`, or remove this";
+        cx.refuse(keep, "there is no file to keep", help);
+    }
+    if let Some(matter) = front_matter.filter(|_| file.or(append).is_none()) {
+        let help = "add `file` or `append`, or remove this";
+        cx.refuse(matter, "there is no file to begin with it", help);
+    }
     let previous = match keep_previous.and_then(|keep| typed::boolean(cx, keep)) {
         Some(true) => Previous::Keep,
         Some(false) | None => Previous::Replace,
     };
-    let command_field = fields.take("command");
-    let command = command_field.and_then(|command| typed::argv(cx, command));
-    fields.close(cx);
-    if file.is_none() && command_field.is_none() {
-        cx.missing(field.key, "file", "write `{ file: \"out/{{ date }}.md\" }`, or `command` for a program that takes the answer");
-        return None;
-    }
-    if let Some(keep) = keep_previous.filter(|_| file.is_none()) {
-        cx.refuse(
-            keep,
-            "there is no file to keep",
-            "add `file`, or remove this",
-        );
-    }
-    Some((
-        Output {
-            file: path,
-            previous,
-            command,
-        },
-        place,
-    ))
+    let front_matter = match front_matter.and_then(|matter| typed::boolean(cx, matter)) {
+        Some(true) => FrontMatter::Yaml,
+        Some(false) | None => FrontMatter::None,
+    };
+    // A path is settled before the inputs are read, so only what the slot says can be in it.
+    let output = Output {
+        file: file.and_then(|file| output_path(cx, file)),
+        previous,
+        append: append.and_then(|append| output_path(cx, append)),
+        front_matter,
+        command: command.and_then(|command| typed::argv(cx, command)),
+        webhook_env: webhook.and_then(|webhook| variable(cx, webhook, "ANSWERS_URL")),
+    };
+    Some((output, places))
 }
 
 fn output_path(cx: &mut Context<'_>, field: Field<'_>) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::guard::{BreakerPolicy, BudgetPolicy, PolicyError, RetryPolicy};
+use crate::guard::{BreakerPolicy, BudgetPolicy, DollarCaps, PolicyError, RetryPolicy};
 use crate::schedule::defer::OnExhausted;
 use crate::schedule::{DeferPolicy, DeferRule};
 
@@ -80,7 +80,13 @@ pub fn budget(cx: &mut Context<'_>, root: &mut Fields<'_>) -> BudgetPolicy {
         let per = fields
             .read(cx, "per", |cx, f| typed::duration(cx, f, SECOND..=DAY))
             .expect(BUILT_IN);
-        BudgetPolicy::new(calls, per)
+        let mut dollars = fields.section(cx, "dollars");
+        let caps = DollarCaps {
+            day: dollars.read(cx, "day", typed::cap),
+            month: dollars.read(cx, "month", typed::cap),
+        };
+        dollars.close(cx);
+        Ok(BudgetPolicy::new(calls, per)?.costing(caps))
     })
 }
 

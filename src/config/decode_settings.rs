@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::guard::{GuardPolicy, RetryPolicy};
 use crate::job::KeyId;
+use crate::price::OwnPrice;
 use crate::schedule::DeferPolicy;
 
 use super::checked::{Auth, DeadmanConfig, KeyConfig, NotifyConfig, UpstreamConfig};
@@ -14,7 +15,7 @@ use super::decode_defaults::{DefaultZone, JobDefaults, Pickup, job_defaults, pic
 use super::decode_policies::{breaker, budget, defer, retry};
 use super::decode_rules::{DecodedRules, rules};
 use super::fields::{Field, Fields};
-use super::{decode_keys, decode_notify, typed};
+use super::{decode_keys, decode_notify, decode_prices, typed};
 
 /// The built-in file is right; a test of this module reads it.
 pub const BUILT_IN: &str = "defaults.yaml holds every setting";
@@ -45,6 +46,8 @@ pub struct Settings {
     pub retry: RetryPolicy,
     /// Budget and breaker of every group.
     pub guard: GuardPolicy,
+    /// What models cost, where the user says so.
+    pub prices: Vec<OwnPrice>,
     /// How yielded work is carried.
     pub defer: DeferPolicy,
     /// Pickup slots.
@@ -79,6 +82,9 @@ pub fn settings(
         budget: budget(cx, &mut root),
         breaker: breaker(cx, &mut root),
     };
+    let prices = root
+        .read(cx, "prices", decode_prices::prices)
+        .expect(BUILT_IN);
     let defaults = job_defaults(cx, &mut root, &keys);
     let mut defer_fields = root.section(cx, "defer");
     let defer = defer(cx, &mut defer_fields, None);
@@ -107,6 +113,7 @@ pub fn settings(
         rules,
         retry,
         guard,
+        prices,
         defer,
         pickup,
         defaults,

@@ -7,11 +7,16 @@ use crate::lint::Rule;
 
 use super::context::{Context, regular, shown_path};
 use super::decode_defaults::{JobDefaults, timeout};
+use super::decode_url::web_input;
 use super::fields::{Field, Fields, open_entries};
 use super::mistakes::{Mistake, Related};
 use super::node::{Node, Value};
 use super::templates::{self, Template};
 use super::typed;
+
+/// What an input may be.
+const SOURCES: &str =
+    "`{ file: PATH }`, `{ command: [PROGRAM, ARGUMENT] }` or `{ url: https://… }`";
 
 /// Where a job's relative paths start, and the variables of its templates.
 #[derive(Debug, Clone, Copy)]
@@ -151,11 +156,7 @@ pub fn inputs(
     folder: &Path,
     defaults: &JobDefaults,
 ) -> Vec<Input> {
-    let entries = open_entries(
-        cx,
-        field,
-        "a map of names to `{ file: PATH }` or `{ command: [PROGRAM, ARGUMENT] }`",
-    );
+    let entries = open_entries(cx, field, &format!("a map of names to {SOURCES}"));
     let fields = entries.unwrap_or_default().iter().filter_map(Field::of);
     fields
         .filter_map(|field| input(cx, field, folder, defaults))
@@ -186,11 +187,7 @@ fn input(
     defaults: &JobDefaults,
 ) -> Option<Input> {
     let named = input_name(cx, field);
-    let mut fields = Fields::open(
-        cx,
-        field,
-        "`{ file: PATH }` or `{ command: [PROGRAM, ARGUMENT] }`",
-    )?;
+    let mut fields = Fields::open(cx, field, SOURCES)?;
     let optional = fields.read(cx, "optional", typed::boolean).unwrap_or(false);
     let presence = if optional {
         Presence::Optional
@@ -200,51 +197,74 @@ fn input(
     let max_bytes = fields
         .read(cx, "max_bytes", typed::size)
         .unwrap_or(defaults.input_max_bytes);
-    let (file, command) = (fields.take("file"), fields.take("command"));
-    let limit = match (fields.take("timeout"), command) {
-        (Some(limit), Some(_)) => timeout(cx, limit),
-        (Some(limit), None) => {
-            let help = "remove it, or read a `command`";
-            cx.refuse(limit, "there is no command to wait for", help);
-            None
-        }
-        (None, _) => None,
-    };
-    fields.close(cx);
-    let source = match (file, command) {
-        (Some(file), None) => input_file(cx, file, folder, presence)?,
-        (None, Some(command)) => InputSource::Command {
-            argv: typed::argv(cx, command)?,
-            folder: folder.to_owned(),
-            timeout: limit.unwrap_or(defaults.input_timeout),
-        },
-        (Some(_), Some(command)) => {
-            cx.bad_field(
-                command.key.clone(),
-                "`file` and `command` exclude each other".to_owned(),
-                Some("keep one of them".to_owned()),
-            );
-            return None;
-        }
-        (None, None) => {
-            let help = "write `{ file: PATH }` or `{ command: [PROGRAM, ARGUMENT] }`".to_owned();
-            cx.bad_field(
-                field.key.clone(),
-                format!(
-                    "the input `{}` has neither `file` nor `command`",
-                    field.name
-                ),
-                Some(help),
-            );
-            return None;
-        }
-    };
+    let source = input_source(cx, field, fields, (folder, presence, defaults));
     Some(Input {
         name: named?.to_owned(),
-        source,
+        source: source?,
         presence,
         max_bytes,
     })
+}
+
+/// Where the text comes from: exactly one of `file`, `command` and `url`.
+fn input_source<'a>(
+    cx: &mut Context<'_>,
+    owner: Field<'a>,
+    mut fields: Fields<'a>,
+    (folder, presence, defaults): (&Path, Presence, &JobDefaults),
+) -> Option<InputSource> {
+    let (file, command, url) = (
+        fields.take("file"),
+        fields.take("command"),
+        fields.take("url"),
+    );
+    let (header_env, limit) = (fields.take("header_env"), fields.take("timeout"));
+    fields.close(cx);
+    let limit = limit.and_then(|limit| {
+        if command.or(url).is_some() {
+            return timeout(cx, limit);
+        }
+        let help = "remove it, or read a `command` or a `url`";
+        cx.refuse(limit, "there is no command to wait for", help);
+        None
+    });
+    let limit = limit.unwrap_or(defaults.input_timeout);
+    if let Some(headers) = header_env.filter(|_| url.is_none()) {
+        let help = "remove it, or fetch a `url`";
+        cx.refuse(headers, "there is no address to send headers to", help);
+    }
+    let named = [file, command, url].into_iter().flatten();
+    if let [first, second, ..] = named.collect::<Vec<_>>()[..] {
+        cx.bad_field(
+            second.key.clone(),
+            format!("`{}` and `{}` exclude each other", first.name, second.name),
+            Some("keep one of them".to_owned()),
+        );
+        return None;
+    }
+    if let Some(file) = file {
+        return input_file(cx, file, folder, presence);
+    }
+    if let Some(command) = command {
+        return Some(InputSource::Command {
+            argv: typed::argv(cx, command)?,
+            folder: folder.to_owned(),
+            timeout: limit,
+        });
+    }
+    if let Some(url) = url {
+        let input = web_input(cx, url, header_env, limit)?;
+        return Some(InputSource::Url(Box::new(input)));
+    }
+    cx.bad_field(
+        owner.key.clone(),
+        format!(
+            "the input `{}` has neither `file`, `command` nor `url`",
+            owner.name
+        ),
+        Some(format!("write {SOURCES}")),
+    );
+    None
 }
 
 fn input_name<'a>(cx: &mut Context<'_>, field: Field<'a>) -> Option<&'a str> {

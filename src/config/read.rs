@@ -14,7 +14,7 @@ use super::decode_job::DecodedJob;
 use super::decode_rules::Accepted;
 use super::decode_settings::{Settings, settings};
 use super::fields::Field;
-use super::files;
+use super::files::{self, Document};
 use super::mistakes::{ConfigErrors, Mistake, Unreadable};
 use super::options::Options;
 use super::read_jobs::Jobs;
@@ -93,7 +93,7 @@ pub fn read(options: &Options) -> Reading {
     let (paths, failures) = files::find_jobs(&options.jobs, &folder);
     unreadable.extend(failures);
     for path in paths {
-        match files::read(&path, &folder, &options.edited) {
+        match masked(files::read(&path, &folder, &options.edited)) {
             Ok(document) => jobs.read(&mut cx, &document),
             Err(failure) => unreadable.push(failure),
         }
@@ -129,6 +129,15 @@ fn settings_path(options: &Options, folder: &Path) -> Option<PathBuf> {
     Some(options.settings_file(folder)).filter(|path| is_named || files::is_there(path))
 }
 
+/// A file without the texts that may be secrets in the wrong place.
+fn masked(read: Result<Document, Unreadable>) -> Result<Document, Unreadable> {
+    let document = read?;
+    match decode_keys::masked(&document.source, &document.tree) {
+        Some(masked) => files::parse(masked),
+        None => Ok(document),
+    }
+}
+
 fn read_settings(
     cx: &mut Context<'_>,
     options: &Options,
@@ -142,12 +151,7 @@ fn read_settings(
     );
     let base = files::parse(base).expect("a test parses defaults.yaml");
     let user = settings_path(options, folder).and_then(|path| {
-        let read = files::read(&path, folder, &options.edited).and_then(|document| {
-            match decode_keys::masked(&document.source, &document.tree) {
-                Some(masked) => files::parse(masked),
-                None => Ok(document),
-            }
-        });
+        let read = masked(files::read(&path, folder, &options.edited));
         read.map_err(|failure| unreadable.push(failure)).ok()
     });
     let base_start = base.start();
@@ -223,6 +227,7 @@ fn assemble(
         levels: settings.rules.levels,
         accepted,
         guard: settings.guard,
+        prices: settings.prices,
         expires_after: settings.defer.expires_after,
         plan: Arc::new(Plan {
             jobs: planned.into_iter().collect(),

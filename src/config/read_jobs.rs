@@ -77,12 +77,7 @@ impl<'s> Jobs<'s> {
             .chain([settings])
             .chain(keys)
             .collect();
-        for (id, decoded) in &self.decoded {
-            let output = decoded.planned.job.output.as_ref();
-            let path = output.and_then(|output| output.file.as_ref());
-            let Some((path, place)) = path.zip(decoded.output.as_ref()) else {
-                continue;
-            };
+        for (id, Written { path, place, .. }) in self.written() {
             let target = plain(&cx.folder.join(normal_path(path, id.as_str())));
             let whose = if target.starts_with(store) {
                 "lies in the store's folder"
@@ -203,32 +198,76 @@ impl<'s> Jobs<'s> {
         }
     }
 
+    /// The files that the jobs write.
+    fn written(&self) -> impl Iterator<Item = (&JobId, Written<'_>)> {
+        self.decoded.iter().flat_map(|(id, decoded)| {
+            let output = decoded.planned.job.output.as_ref();
+            let file = output.and_then(|output| output.file.as_deref());
+            let append = output.and_then(|output| output.append.as_deref());
+            let file = Written::of(file, decoded.output.file.as_ref(), Manner::Whole);
+            let append = Written::of(append, decoded.output.append.as_ref(), Manner::AtEnd);
+            file.into_iter().chain(append).map(move |it| (id, it))
+        })
+    }
+
+    /// Several may append to one file; a file that is replaced belongs to one alone.
     fn report_collisions(&self, cx: &mut Context<'_>) {
-        let mut seen: BTreeMap<String, (&JobId, &Place)> = BTreeMap::new();
-        for (id, decoded) in &self.decoded {
-            let path = decoded
-                .planned
-                .job
-                .output
-                .as_ref()
-                .and_then(|output| output.file.as_ref());
-            let Some((path, place)) = path.zip(decoded.output.as_ref()) else {
-                continue;
-            };
+        let mut seen: BTreeMap<String, (&JobId, Written<'_>)> = BTreeMap::new();
+        for (id, written) in self.written() {
+            let Written { path, place, .. } = written;
             let normal = normal_path(path, id.as_str());
             let Some((other, first)) = seen.get(&normal) else {
-                seen.insert(normal, (id, place));
+                seen.insert(normal, (id, written));
                 continue;
             };
-            let message = format!("the jobs `{other}` and `{id}` write to one file, `{path}`");
+            if (first.manner, written.manner) == (Manner::AtEnd, Manner::AtEnd) {
+                continue;
+            }
+            let (message, help) = if *other == id {
+                (
+                    format!("the job `{id}` writes `{path}` anew and appends to it"),
+                    "give `file` and `append` paths of their own",
+                )
+            } else {
+                (
+                    format!("the jobs `{other}` and `{id}` write to one file, `{path}`"),
+                    "give each its own, for example with `{{ job }}` in the path",
+                )
+            };
             let mut mistake = Mistake::new(Rule::OutputCollision, place.clone(), message)
-                .related((*first).clone(), format!("the file of `{other}`"))
-                .help("give each its own, for example with `{{ job }}` in the path");
+                .related(first.place.clone(), format!("the file of `{other}`"))
+                .help(help);
             mistake.job = Some(id.clone());
             mistake.other = Some((*other).clone());
             cx.report(mistake);
         }
     }
+}
+
+/// A file that a job writes.
+#[derive(Debug, Clone, Copy)]
+struct Written<'a> {
+    path: &'a str,
+    place: &'a Place,
+    manner: Manner,
+}
+
+impl<'a> Written<'a> {
+    fn of(path: Option<&'a str>, place: Option<&'a Place>, manner: Manner) -> Option<Self> {
+        let (path, place) = path.zip(place)?;
+        Some(Self {
+            path,
+            place,
+            manner,
+        })
+    }
+}
+
+/// How a job writes a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    Whole,
+    AtEnd,
 }
 
 /// The files that a job's prompts stand in.

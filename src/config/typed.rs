@@ -3,7 +3,10 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use chrono::NaiveDate;
+
 use crate::lint::Rule;
+use crate::money::Dollars;
 use crate::schedule::{CronExpr, Zone};
 use crate::span;
 
@@ -109,6 +112,50 @@ pub fn ratio(cx: &mut Context<'_>, field: Field<'_>) -> Option<f64> {
     }
     cx.expected(field, "a number from 0 to 1");
     None
+}
+
+/// The most dollars that may be spent: above nothing, to a million.
+pub fn cap(cx: &mut Context<'_>, field: Field<'_>) -> Option<Dollars> {
+    let found = dollars(field.node).filter(|cap| *cap > Dollars::ZERO);
+    if found.is_none() {
+        let expected = "a number of dollars above 0, at most 1000000, such as `2.50`";
+        cx.expected(field, expected);
+    }
+    found
+}
+
+/// What a million tokens cost: nothing, to a million dollars.
+pub fn price(cx: &mut Context<'_>, field: Field<'_>) -> Option<Dollars> {
+    let found = dollars(field.node);
+    if found.is_none() {
+        let expected = "dollars for a million tokens, 0 to 1000000, such as `3.75`";
+        cx.expected(field, expected);
+    }
+    found
+}
+
+fn dollars(node: &Node) -> Option<Dollars> {
+    const MOST: f64 = 1_000_000.0;
+    let number = match node.value {
+        Value::Int(number) => f64::from(u32::try_from(number).ok()?),
+        Value::Float(number) => number,
+        Value::Null | Value::Bool(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => {
+            return None;
+        }
+    };
+    Dollars::from_f64(number).filter(|_| number <= MOST)
+}
+
+/// A day such as `2026-11-01`.
+pub fn day(cx: &mut Context<'_>, field: Field<'_>) -> Option<NaiveDate> {
+    let text = text(cx, field)?;
+    // The parser alone would take blanks and signs.
+    let date = NaiveDate::parse_from_str(&text, "%Y-%m-%d").ok();
+    let date = date.filter(|date| date.to_string() == text);
+    if date.is_none() {
+        cx.expected(field, "a day such as `2026-11-01`");
+    }
+    date
 }
 
 /// A duration in a range.

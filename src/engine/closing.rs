@@ -46,6 +46,7 @@ impl Runner {
             delivery,
             output,
             trouble,
+            cost,
             group: _,
         } = ended;
         let (mut settled, trouble) = match planned.job.job.state {
@@ -56,10 +57,9 @@ impl Runner {
             wait.to = self.target(&planned.job.job, work, wait).await;
         }
         let note = settle::note(trouble, &settled);
-        let cost_usd = answer.as_ref().and_then(|it| self.upstream().cost_usd(it));
         Finish {
             answer,
-            cost_usd,
+            cost_usd: cost,
             delivery,
             output,
             deferral: settled.wait,

@@ -6,17 +6,21 @@ use chrono::{DateTime, Utc};
 
 use super::attempt;
 use super::call::{Action, Call, CallEnd, CallSettings, Event};
+use super::cost::{Cost, Room};
 use super::desk::Desk;
 use super::notice::Notice;
 use super::pace::{Gate, Pace};
 use super::ports::{Ask, Brought, Role, StoreError, Told, Upstream};
+use super::purse::Purse;
 use super::settle;
 use crate::answer::{Answer, Reply, SendFailure};
 use crate::guard::{
-    GuardPolicy, Hold, LEASE_MARGIN, Permit, Sample, Verdict, classify, is_models_fault,
+    Bill, GuardPolicy, Hold, LEASE_MARGIN, Permit, Refusal, Reserve, Sample, Verdict, classify,
+    is_models_fault,
 };
 use crate::job::{Check, GroupId, Request};
-use crate::outcome::{Attempt, AttemptEnd, RunId};
+use crate::money::Dollars;
+use crate::outcome::{Attempt, AttemptEnd, FailReason, RunId, YieldReason};
 use crate::piece::CallName;
 use crate::slot::Slot;
 
@@ -33,6 +37,9 @@ pub(super) struct CallOrder<'a> {
     pub upstream: &'a dyn Upstream,
     pub aim: Aim<'a>,
     pub pace: &'a Pace,
+    pub purse: &'a Purse,
+    /// What one attempt may cost at most; `None` if its price is unknown.
+    pub reserve: Option<Dollars>,
 }
 
 /// Which answer of its run a call wants, and what becomes of it.
@@ -75,6 +82,17 @@ pub(super) struct Driven {
 }
 
 impl Driven {
+    /// A call that is not made, and why.
+    pub fn failed(reason: FailReason, why: String) -> Self {
+        Self {
+            end: CallEnd::Failed(reason),
+            answer: None,
+            trouble: Some(why),
+            is_models_fault: false,
+            unrecorded: None,
+        }
+    }
+
     /// A call that was never begun.
     pub fn yielded((reason, not_before): Gate) -> Self {
         Self {
@@ -97,6 +115,7 @@ pub(super) async fn drive(desk: &Desk, order: CallOrder<'_>) -> Result<Driven, S
     let mut call = Call::new(order.settings.clone());
     let mut driver = Driver {
         desk,
+        cost: Cost::default(),
         order,
         flight: None,
         answer: None,
@@ -129,6 +148,8 @@ pub(super) async fn drive(desk: &Desk, order: CallOrder<'_>) -> Result<Driven, S
 struct Driver<'a> {
     desk: &'a Desk,
     order: CallOrder<'a>,
+    /// Of this call.
+    cost: Cost,
     flight: Option<Flight>,
     answer: Option<Answer>,
     trouble: Option<String>,
@@ -139,6 +160,7 @@ struct Driver<'a> {
 struct Flight {
     attempt: Attempt,
     permit: Permit,
+    bill: Bill,
 }
 
 impl Driver<'_> {
@@ -179,8 +201,19 @@ impl Driver<'_> {
             policy,
             request,
             aim,
+            reserve,
+            purse,
             ..
         } = &self.order;
+        match purse.take(*reserve) {
+            Room::Go => {}
+            Room::NotInThisRun | Room::InNone(_) => {
+                return Ok(Event::Refused(Refusal {
+                    reason: YieldReason::MaxCost,
+                    until: None,
+                }));
+            }
+        }
         let lease = request.timeout.saturating_add(LEASE_MARGIN);
         let ask = Ask {
             run: *run,
@@ -191,6 +224,7 @@ impl Driver<'_> {
             n,
             wait,
             lease,
+            reserve: *reserve,
             now,
         };
         // Asked once: an admission that was written and not heard of must not be spent again.
@@ -203,11 +237,23 @@ impl Driver<'_> {
                     wait,
                     end: None,
                 };
-                self.flight = Some(Flight { attempt, permit });
+                let reserve = reserve.map(|amount| Reserve { amount, at: now });
+                let bill = Bill {
+                    reserve,
+                    ..Bill::default()
+                };
+                self.flight = Some(Flight {
+                    attempt,
+                    permit,
+                    bill,
+                });
                 self.order.pace.note(now);
                 Ok(Event::Admitted)
             }
-            Err(refusal) => Ok(Event::Refused(refusal)),
+            Err(refusal) => {
+                purse.give_back(*reserve);
+                Ok(Event::Refused(refusal))
+            }
         }
     }
 
@@ -221,6 +267,12 @@ impl Driver<'_> {
             .or_grace(&*world.clock, self.order.grace, sent)
             .await;
         let latency = world.clock.elapsed().saturating_sub(started);
+        if let Some(flight) = &mut self.flight {
+            let (reserve, order) = (flight.bill.reserve, &self.order);
+            let (upstream, request) = (order.upstream, order.request);
+            self.cost.add(upstream, request, reserve, sent.as_ref());
+            flight.bill = order.purse.pay(upstream, request, reserve, sent.as_ref());
+        }
         let Some(result) = sent else {
             self.land(attempt::cancelled(latency));
             return Event::Cancelled;
@@ -265,7 +317,12 @@ impl Driver<'_> {
         sample: Option<Sample>,
         hold: Option<Hold>,
     ) -> Result<Event, StoreError> {
-        let Some(Flight { attempt, permit }) = self.flight.take() else {
+        let Some(Flight {
+            attempt,
+            permit,
+            bill,
+        }) = self.flight.take()
+        else {
             return Ok(Event::Recorded);
         };
         let Some(end) = &attempt.end else {
@@ -276,13 +333,11 @@ impl Driver<'_> {
             group,
             policy,
             aim,
-            upstream,
             ..
         } = &self.order;
         let now = self.desk.now();
         let answer = self.answer.as_ref().map(|answer| Brought {
             answer,
-            cost_usd: upstream.cost_usd(answer),
             role: aim.role(answer),
         });
         let told = || Told {
@@ -297,8 +352,10 @@ impl Driver<'_> {
             },
             sample,
             hold: hold.clone(),
+            bill,
             end: end.clone(),
             answer,
+            cost_usd: self.cost.known(),
             now,
         };
         self.desk

@@ -183,13 +183,13 @@ impl Runner {
                 wait: None,
             }
         };
-        let is_refused = tally.left > 0 || tally.has_unrecorded;
+        let group = match tally.gate.filter(|_| tally.left > 0) {
+            _ if tally.has_unrecorded => Group::Refused,
+            Some(gate) => Group::after(gate),
+            None => Group::Open,
+        };
         Ended {
-            group: if is_refused {
-                Group::Refused
-            } else {
-                Group::Open
-            },
+            group,
             ..Ended::plain(settled, Some(tally.note(of)))
         }
     }

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::call::{CallEnd, CallSettings};
+use super::cost;
 use super::drive::{Aim, CallOrder, Driven, drive};
 use super::pace::{Gate, Pace, Turn};
 use super::pieces;
 use super::ports::{After, Brief, DeliveryEnd, Parcel, StoreError, Undelivered, Unready};
+use super::purse::Purse;
 use super::runner::{Runner, Work};
 use super::settle;
 use super::timeline::Planned;
@@ -27,6 +29,7 @@ pub(super) struct Order<'a> {
     pub work: &'a Work,
     pub inputs: &'a [(String, String)],
     pub pace: &'a Pace,
+    pub purse: &'a Purse,
 }
 
 /// What a portion starts from.
@@ -217,8 +220,14 @@ impl Runner {
             planned,
             work,
             pace,
+            purse,
             ..
         } = order;
+        let (job, policy) = (&planned.job.job, &planned.group.guard);
+        let reserve = self.upstream().estimate(request).cost_high;
+        if let Some((reason, why)) = cost::unaffordable(job.max_cost, policy, request, reserve) {
+            return Ok(Driven::failed(reason, why));
+        }
         loop {
             match pace.begin(self.desk.now()) {
                 Turn::Go => break,
@@ -241,8 +250,8 @@ impl Runner {
             CallOrder {
                 run: work.run,
                 slot: &work.slot,
-                group: &planned.job.job.group,
-                policy: &planned.group.guard,
+                group: &job.group,
+                policy,
                 settings: CallSettings {
                     retry: planned.job.retry,
                     peaks,
@@ -252,6 +261,8 @@ impl Runner {
                 upstream: self.upstream(),
                 aim,
                 pace,
+                purse,
+                reserve,
             },
         )
         .await;

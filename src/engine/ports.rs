@@ -22,11 +22,13 @@ pub use texts::{Brief, Gathered, Parcel, Undelivered, Unready};
 
 use super::audit::ScheduleRow;
 use super::pause::Pauses;
-use crate::answer::{Answer, Reply, SendFailure};
-use crate::guard::{GuardPolicy, Hold, Permit, Refusal, Sample};
+use crate::answer::{Answer, Reply, SendFailure, Usage};
+use crate::guard::{Bill, GuardPolicy, Hold, Permit, Refusal, Sample};
 use crate::job::{GroupId, Job, JobId, Request};
+use crate::money::Dollars;
 use crate::outcome::{AttemptEnd, Outcome, Run, RunId, SkipReason, YieldReason};
 use crate::piece::{CallName, Item};
+use crate::price::Estimate;
 use crate::slot::{Origin, Slot};
 
 /// The future that a port returns.
@@ -73,8 +75,11 @@ pub trait Dice: Send + Sync {
 pub trait Upstream: Send + Sync {
     /// Sends one request once: no retry, no redirect. Holds the timeouts itself; dropping the future cancels.
     fn send<'a>(&'a self, request: &'a Request) -> Pending<'a, Result<Reply, SendFailure>>;
-    /// Dollars for a counted answer of this model; `None` if a price or a counter is unknown.
-    fn cost_usd(&self, answer: &Answer) -> Option<f64>;
+    /// Dollars for what was counted of a request, answered or not, by the model that took it; `None` if a price is
+    /// unknown.
+    fn cost(&self, request: &Request, model: &str, usage: &Usage) -> Option<Dollars>;
+    /// What a request will take, told offline.
+    fn estimate(&self, request: &Request) -> Estimate;
 }
 
 /// Reads prompts and inputs, writes answers.
@@ -345,6 +350,8 @@ pub struct Ask<'a> {
     pub wait: Duration,
     /// The attempt's timeout plus 5 s.
     pub lease: Duration,
+    /// What it may cost at most; `None` if its price is unknown.
+    pub reserve: Option<Dollars>,
     /// When.
     pub now: DateTime<Utc>,
 }
@@ -368,10 +375,14 @@ pub struct Told<'a> {
     pub sample: Option<Sample>,
     /// The group must be held.
     pub hold: Option<Hold>,
+    /// What it cost, against what was reserved for it.
+    pub bill: Bill,
     /// How it ended.
     pub end: AttemptEnd,
     /// What it brought.
     pub answer: Option<Brought<'a>>,
+    /// Dollars of the call so far, its failed attempts included; `None` means unknown, not zero.
+    pub cost_usd: Option<Dollars>,
     /// When.
     pub now: DateTime<Utc>,
 }
@@ -387,8 +398,8 @@ pub struct Finish {
     pub note: Option<String>,
     /// The answer, if one came; kept whole when it could not be delivered. `None` for a run of many items.
     pub answer: Option<Answer>,
-    /// Dollars.
-    pub cost_usd: Option<f64>,
+    /// Dollars, of failed attempts too; `None` means unknown, not zero.
+    pub cost_usd: Option<Dollars>,
     /// What became of the answer that was owed, if one was.
     pub delivery: Option<DeliveryEnd>,
     /// Where the answer went, complete or kept beside.

@@ -13,10 +13,12 @@ use super::portion::{End, Order, Piece, Portion, STOPPED};
 use super::ports::{
     Deferral, DeliveryEnd, Finish, Gathered, StoreError, Unready, Upstream, Workspace,
 };
+use super::purse::Purse;
 use super::settle::{self, Past, Settled};
 use super::timeline::{Planned, Timeline};
 use crate::answer::Answer;
-use crate::outcome::{FailReason, Outcome, RunId, SkipReason};
+use crate::money::Dollars;
+use crate::outcome::{FailReason, Outcome, RunId, SkipReason, YieldReason};
 use crate::slot::{Origin, Slot};
 
 /// Runs slots by one timeline. Cheap to clone.
@@ -59,6 +61,7 @@ pub(super) struct Ended {
     pub delivery: Option<DeliveryEnd>,
     pub output: Option<PathBuf>,
     pub trouble: Option<String>,
+    pub cost: Option<Dollars>,
     pub group: Group,
 }
 
@@ -68,6 +71,26 @@ pub(super) struct Closed {
     /// What the store did not take is an error.
     pub finish: Result<Finish, Box<Finish>>,
     pub group: Group,
+}
+
+impl Group {
+    /// Whether the group may send more after a gate refused: what a run may cost is no matter of its group.
+    pub const fn after((reason, _): Gate) -> Self {
+        match reason {
+            YieldReason::MaxCost => Self::Open,
+            YieldReason::Budget
+            | YieldReason::Dollars
+            | YieldReason::Breaker
+            | YieldReason::Hint
+            | YieldReason::Peak
+            | YieldReason::Hold
+            | YieldReason::Shutdown
+            | YieldReason::Missed
+            | YieldReason::Interrupted
+            | YieldReason::Exhausted
+            | YieldReason::Asked => Self::Refused,
+        }
+    }
 }
 
 impl Runner {
@@ -131,15 +154,21 @@ impl Runner {
             None => return self.yielded(planned, work, STOPPED),
         };
         let pace = Pace::new(&planned.group.guard, planned.job.retry.max_attempts());
+        let purse = Purse::new(job.max_cost);
         let order = Order {
             planned,
             work,
             inputs: &inputs,
             pace: &pace,
+            purse: &purse,
         };
-        match &job.for_each {
+        let ended = match &job.for_each {
             Some(for_each) => self.items(order, for_each).await,
             None => self.chain(order).await,
+        };
+        Ended {
+            cost: purse.known(),
+            ..ended
         }
     }
 
@@ -195,7 +224,7 @@ impl Runner {
     fn yielded(&self, planned: Planned<'_>, work: &Work, gate: Gate) -> Ended {
         let settled = settle::yielded(&planned.job.defer, work.past(), gate, self.desk.now());
         Ended {
-            group: Group::Refused,
+            group: Group::after(gate),
             ..Ended::plain(settled, None)
         }
     }
@@ -239,6 +268,7 @@ impl Ended {
             delivery: None,
             output: None,
             trouble,
+            cost: None,
             group: Group::Open,
         }
     }

@@ -15,6 +15,7 @@ pub mod limit;
 pub mod policy;
 pub mod retry;
 pub mod span;
+pub mod spending;
 
 pub use breaker::{Breaker, BreakerState, Gate, LEASE_MARGIN, Probe, Sample, SampledAt};
 pub use budget::Budget;
@@ -22,11 +23,13 @@ pub use classify::{Then, Verdict, classify, is_models_fault};
 pub use hold::{Hold, HoldCause};
 pub use policy::{BreakerPolicy, BudgetPolicy, GuardPolicy, PolicyError, RetryPolicy};
 pub use retry::{Step, next_step};
+pub use spending::{Bill, Charge, DollarCaps, Reserve, Spending, Tally};
 
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use crate::money::Dollars;
 use crate::outcome::YieldReason;
 
 /// 401s without a success in between that hold a group: during outages valid keys get some.
@@ -39,6 +42,8 @@ pub struct Guard {
     pub budget: Budget,
     /// What came back lately.
     pub breaker: Breaker,
+    /// What was spent in the day and the month.
+    pub spending: Spending,
     /// Why nothing may be sent, if so.
     pub hold: Option<Hold>,
     /// 401s since the last success: one is weak evidence, the second holds the group.
@@ -112,6 +117,24 @@ impl Guard {
         now: DateTime<Utc>,
         lease: Duration,
     ) -> Result<Permit, Refusal> {
+        self.admit_costing(policy, now, lease, None)
+    }
+
+    /// The same for an attempt that may cost so much at most; `None` if its price is unknown.
+    ///
+    /// It asks the caps in dollars last, and an admission reserves the amount. An unknown price fits under no cap: who
+    /// knows the price no better fails the attempt before it asks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Guard::admit`].
+    pub fn admit_costing(
+        &mut self,
+        policy: &GuardPolicy,
+        now: DateTime<Utc>,
+        lease: Duration,
+        reserve: Option<Dollars>,
+    ) -> Result<Permit, Refusal> {
         self.hold.iter_mut().for_each(|hold| hold.settle(now));
         self.hold.take_if(|hold| !hold.is_active(now));
         if let Some(hold) = &self.hold {
@@ -122,6 +145,9 @@ impl Guard {
         }
         // Settled whatever the breaker says: the row must not keep sends from the future.
         self.budget.settle(&policy.budget, now);
+        if self.spending != Spending::default() {
+            self.spending.settle(now);
+        }
         let probe = match self.breaker.ask(&policy.breaker, now) {
             Gate::Pass(probe) => probe,
             Gate::Refuse(until) => {
@@ -138,8 +164,38 @@ impl Guard {
                 until: Some(until),
             });
         }
+        self.afford(&policy.budget.dollars(), reserve, now)?;
         self.budget.spend(now);
+        if let Some(amount) = reserve {
+            self.spending.reserve(amount, now);
+        }
         Ok(self.breaker.enter(probe, now, lease))
+    }
+
+    /// Whether the caps in dollars have room.
+    fn afford(
+        &self,
+        caps: &DollarCaps,
+        reserve: Option<Dollars>,
+        now: DateTime<Utc>,
+    ) -> Result<(), Refusal> {
+        let until = match (caps.least(), reserve) {
+            (None, _) => return Ok(()),
+            (Some(_), None) => None,
+            (Some(_), Some(amount)) => match self.spending.room_at(caps, amount, now) {
+                None => return Ok(()),
+                until @ Some(_) => until,
+            },
+        };
+        Err(Refusal {
+            reason: YieldReason::Dollars,
+            until,
+        })
+    }
+
+    /// Puts what an attempt cost in the place of what was reserved for it.
+    pub fn pay(&mut self, bill: &Bill, now: DateTime<Utc>) {
+        self.spending.pay(bill, now);
     }
 
     /// Moves hold and breaker from the future of a clock that was set back to now. [`Guard::admit`] does so too; done
@@ -188,7 +244,7 @@ impl Guard {
 
     /// Lifts a hold at a person's word, and closes the breaker with a clean slate.
     ///
-    /// The budget stays: what was sent was sent.
+    /// The budget stays, in calls and in dollars: what was sent was sent, and what was spent was spent.
     pub fn resume(&mut self) {
         self.hold = None;
         self.strikes = 0;

@@ -7,6 +7,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use super::DollarCaps;
 use crate::span::show;
 
 /// The longest span over which calls or samples are counted.
@@ -21,11 +22,12 @@ pub struct RetryPolicy {
     jitter_ratio: f64,
 }
 
-/// How many attempts a group may make in any span of `per`.
+/// How many attempts a group may make in any span of `per`, and what it may spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetPolicy {
     calls: NonZeroU32,
     per: Duration,
+    dollars: DollarCaps,
 }
 
 /// When a group's breaker opens and closes.
@@ -142,7 +144,23 @@ impl BudgetPolicy {
             .filter(|calls| calls.get() <= Self::MAX_CALLS)
             .ok_or_else(|| error("calls", calls.to_string(), "1 to 10000"))?;
         span("per", per)?;
-        Ok(Self { calls, per })
+        Ok(Self {
+            calls,
+            per,
+            dollars: DollarCaps::default(),
+        })
+    }
+
+    /// The same with caps in dollars.
+    #[must_use]
+    pub const fn costing(self, dollars: DollarCaps) -> Self {
+        Self { dollars, ..self }
+    }
+
+    /// What a group may spend; no cap unless [`BudgetPolicy::costing`] says so.
+    #[must_use]
+    pub const fn dollars(&self) -> DollarCaps {
+        self.dollars
     }
 
     /// The most attempts.

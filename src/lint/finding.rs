@@ -107,6 +107,10 @@ rules! {
     CacheSaves = "cache-saves", Warning;
     /// The model is not in the table, and a name near it is.
     UnknownModel = "unknown-model", Warning;
+    /// A cap in dollars holds, and what the model costs is not known.
+    UnknownPrice = "unknown-price", Error;
+    /// The longest answer alone costs more than a cap in dollars.
+    OverBudget = "over-budget", Warning;
     /// A job accepts a rule that finds nothing in it.
     UnusedAccept = "unused-accept", Warning;
 }
@@ -149,6 +153,8 @@ impl Rule {
             | Self::SkipsMonths
             | Self::CacheSaves
             | Self::UnknownModel
+            | Self::UnknownPrice
+            | Self::OverBudget
             | Self::UnusedAccept => true,
         }
     }

@@ -36,6 +36,7 @@ mod seams;
 mod shape;
 mod shorten;
 mod spacing;
+mod spending;
 mod spread;
 mod subject;
 mod tell;
@@ -48,7 +49,9 @@ pub use mend::{Fixed, Mended, Reason, Stuck, changed, mend, mend_around};
 pub use rules::{BreakerNeed, Level, Levels, Rules};
 pub use shape::{Breakpoint, Limits, Refusal, Sampling, Shape, Thinking, ToolChoice};
 pub use spread::{Extent, GroupSpread, Obstacle, Spread, SpreadOutcome, spread};
-pub use subject::{Effort, Fallback, Identity, InputPrice, Known, Model, Prefix, Prompt, Subject};
+pub use subject::{
+    Cap, Effort, Fallback, Identity, InputPrice, Known, Model, Prefix, Prompt, Subject, Toll,
+};
 
 use std::time::Duration;
 
@@ -124,6 +127,7 @@ pub fn check(subjects: &[Subject], rules: &Rules, from: DateTime<Utc>) -> Verdic
     }
     let mut advised = advice::findings(subjects, rules, from);
     advised.extend(bad_request::findings(subjects, rules));
+    advised.extend(spending::findings(subjects, rules));
     advised.extend(cache::findings(subjects, rules, calendar));
     for finding in findings.iter_mut().chain(&mut advised) {
         acceptance.accept(finding);

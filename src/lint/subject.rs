@@ -8,6 +8,7 @@ use chrono::NaiveDate;
 
 use super::{Rule, Shape};
 use crate::job::{CacheTtl, GroupId, JobId};
+use crate::money::Dollars;
 use crate::schedule::Timetable;
 
 /// What the linter needs to know of one job, or of one group's pickup slots.
@@ -27,6 +28,8 @@ pub struct Subject {
     pub shape: Option<Shape>,
     /// The model that is asked after the first, and the request as it goes there; `None` if there is none.
     pub fallback: Option<Fallback>,
+    /// What it may spend; `None` of pickup slots.
+    pub toll: Option<Toll>,
     /// The rules that the job accepts, each with its reason.
     pub accepted: BTreeMap<Rule, String>,
 }
@@ -43,6 +46,7 @@ impl Subject {
             prompt: None,
             shape: None,
             fallback: None,
+            toll: None,
             accepted: BTreeMap::new(),
         }
     }
@@ -65,6 +69,28 @@ pub struct Fallback {
     pub model: Arc<Model>,
     /// The request of the job with this model in place of its own.
     pub shape: Shape,
+}
+
+/// What a job may spend, and what an answer of it may cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toll {
+    /// The model's id as the job names it.
+    pub model: String,
+    /// The most tokens that the answer may have.
+    pub max_tokens: u32,
+    /// Dollars for an answer of that length alone; `None` if its price is unknown.
+    pub answer: Option<Dollars>,
+    /// The caps that hold for it.
+    pub caps: Vec<Cap>,
+}
+
+/// The most that may be spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cap {
+    /// The field that says so, such as `max_cost`.
+    pub field: &'static str,
+    /// Dollars.
+    pub most: Dollars,
 }
 
 /// What bounds one run.

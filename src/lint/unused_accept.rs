@@ -60,6 +60,7 @@ fn is_looked_for(rule: Rule, subject: &Subject, rules: &Rules) -> bool {
         | Rule::LeapDay
         | Rule::SkipsMonths => true,
         Rule::BadRequest => subject.shape.is_some(),
+        Rule::UnknownPrice | Rule::OverBudget => subject.toll.is_some(),
         Rule::BreakerCannotOpen => rules.breaker.is_some(),
         Rule::RetiredModel
         | Rule::LargeColdInput

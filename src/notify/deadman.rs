@@ -7,8 +7,8 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinSet;
 use tracing::warn;
 
-use super::address::Address;
 use crate::engine::ports::Clock;
+use crate::workspace::Address;
 
 /// A ping that fails is said at most this often: there may be one after every slot.
 const QUIET: Duration = Duration::from_hours(1);

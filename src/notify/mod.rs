@@ -5,7 +5,6 @@
 //! delivered in two tries is one line of the log. An address is a secret: no
 //! line, error or value that can be printed holds it.
 
-mod address;
 mod body;
 mod deadman;
 mod outbox;
@@ -13,7 +12,8 @@ mod outbox;
 #[cfg(test)]
 pub(crate) mod fixture;
 
-pub use address::{Address, AddressError};
 pub use body::{json, sentences};
 pub use deadman::Deadman;
 pub use outbox::{Entry, Format, Outbox, Way};
+
+pub use crate::workspace::{Address, AddressError};

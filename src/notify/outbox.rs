@@ -9,11 +9,10 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinSet;
 use tracing::{debug, warn};
 
-use super::address::{Address, RequestError};
 use super::body;
 use crate::engine::alert::{Alert, Change};
 use crate::engine::ports::Clock;
-use crate::workspace::{Program, WorkspaceError, feed};
+use crate::workspace::{Address, Program, RequestError, WorkspaceError, feed};
 
 /// Alerts that wait for one receiver; what comes on top is dropped, and said.
 const QUEUE: usize = 64;

@@ -18,6 +18,6 @@ pub use chain::{Chain, ChainEnd, follow};
 pub use listing::render_runs;
 pub use percentiles::{Completion, Percentiles};
 pub use render::render_summary;
-pub use summary::{Dollars, Outcomes, Summary, Tokens, summarize};
+pub use summary::{Costs, Outcomes, Summary, Tokens, summarize};
 pub(crate) use table::{Align, lay_out};
 pub use view::View;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::chain::{Chain, ChainEnd};
 use super::percentiles::{Completion, Percentiles};
-use super::summary::{Dollars, Summary, Tokens};
+use super::summary::{Costs, Summary, Tokens};
 use super::table::{Align, lay_out};
 use super::view::{View, span, waits};
 
@@ -71,8 +71,8 @@ fn tokens(tokens: &Tokens) -> String {
     parts.join(", ")
 }
 
-fn dollars(dollars: &Dollars) -> String {
-    let mut parts = vec![format!("{:.4}", dollars.known)];
+fn dollars(dollars: &Costs) -> String {
+    let mut parts = vec![format!("{:.4}", dollars.known.as_f64())];
     parts.extend(unknown(dollars.unknown, "cost"));
     parts.join(", ")
 }

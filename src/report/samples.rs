@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::answer::{FailureKind, StopReason, Usage};
 use crate::job::{GroupId, JobId};
+use crate::money::Dollars;
 use crate::outcome::{
     Attempt, AttemptEnd, Class, DeferredTo, FailReason, Outcome, Run, RunId, SkipReason,
     YieldReason,
@@ -116,7 +117,7 @@ impl Run {
             output_tokens: 10,
             ..Usage::default()
         });
-        self.cost_usd = cost_usd;
+        self.cost_usd = cost_usd.and_then(Dollars::from_f64);
         self.attempt(1000, Some(Class::Success))
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::chain::{Chain, ChainEnd, follow};
 use super::percentiles::{Completion, Percentiles};
 use crate::answer::{FailureKind, Usage};
+use crate::money::Dollars;
 use crate::outcome::{Attempt, AttemptEnd, Class, Outcome, Run, YieldReason};
 
 /// What happened in a set of runs.
@@ -32,7 +33,7 @@ pub struct Summary {
     /// Every piece of work that was deferred at least once.
     pub deferred: Vec<Chain>,
     /// What the answers cost.
-    pub dollars: Dollars,
+    pub dollars: Costs,
     /// What the answers counted.
     pub tokens: Tokens,
 }
@@ -104,10 +105,10 @@ impl Outcomes {
 }
 
 /// What answers cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Dollars {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Costs {
     /// The sum of the known costs.
-    pub known: f64,
+    pub known: Dollars,
     /// Attempts that may have been billed and whose cost is not known.
     pub unknown: usize,
 }
@@ -194,10 +195,10 @@ fn yields(runs: &[Run]) -> BTreeMap<YieldReason, usize> {
     yields
 }
 
-fn dollars(runs: &[Run]) -> Dollars {
-    let mut dollars = Dollars::default();
+fn dollars(runs: &[Run]) -> Costs {
+    let mut dollars = Costs::default();
     for run in runs {
-        dollars.known += run.cost_usd.unwrap_or_default();
+        dollars.known = dollars.known.plus(run.cost_usd.unwrap_or_default());
         dollars.unknown += unknown(run, run.cost_usd.as_ref());
     }
     dollars

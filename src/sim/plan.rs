@@ -165,6 +165,7 @@ impl SimPlan {
             for_each: None,
             concurrency: 1,
             fallback_model: None,
+            max_cost: None,
             id,
             description: None,
             state: JobState::Enabled,

@@ -11,6 +11,8 @@ use super::VirtualClock;
 use crate::answer::{Answer, FailureKind, Hint, Reply, SendFailure, StopReason, Usage};
 use crate::engine::ports::{Clock, Pending, Upstream};
 use crate::job::Request;
+use crate::money::Dollars;
+use crate::price::{Estimate, Growth};
 
 /// What one request meets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,10 +183,29 @@ impl Upstream for SimUpstream {
         })
     }
 
-    /// A made-up price: a cent for a thousand tokens of output.
-    fn cost_usd(&self, answer: &Answer) -> Option<f64> {
-        Some(answer.usage?.output_tokens as f64 / 100_000.0)
+    fn cost(&self, _: &Request, _: &str, usage: &Usage) -> Option<Dollars> {
+        Some(price(usage.output_tokens))
     }
+
+    fn estimate(&self, request: &Request) -> Estimate {
+        let tokens = request.prompt.len() as u64;
+        let output_max = u64::from(request.max_tokens);
+        Estimate {
+            tokens_low: 0,
+            tokens,
+            tokens_high: tokens,
+            output_max,
+            cost_low: Some(Dollars::ZERO),
+            cost: Some(price(output_max)),
+            cost_high: Some(price(output_max)),
+            growth: Growth::None,
+        }
+    }
+}
+
+/// A made-up price: a cent for a thousand tokens of output.
+const fn price(output_tokens: u64) -> Dollars {
+    Dollars::from_nanos(output_tokens.saturating_mul(10_000))
 }
 
 #[cfg(test)]

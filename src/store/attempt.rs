@@ -11,8 +11,9 @@ use super::{call, delivery, guard_row};
 use crate::answer::{Answer, Usage};
 use crate::engine::keep;
 use crate::engine::ports::{Brought, Role};
-use crate::guard::{GuardPolicy, Hold, Permit, Refusal, Sample};
+use crate::guard::{Bill, GuardPolicy, Hold, Permit, Refusal, Sample};
 use crate::job::GroupId;
+use crate::money::Dollars;
 use crate::outcome::{AttemptEnd, RunId};
 use crate::piece::CallName;
 
@@ -26,6 +27,7 @@ pub(super) struct Asking {
     pub(super) n: u32,
     pub(super) wait: Duration,
     pub(super) lease: Duration,
+    pub(super) reserve: Option<Dollars>,
     pub(super) now: DateTime<Utc>,
 }
 
@@ -39,15 +41,20 @@ pub(super) struct Telling {
     pub(super) permit: Permit,
     pub(super) sample: Option<Sample>,
     pub(super) hold: Option<Hold>,
+    pub(super) bill: Bill,
     pub(super) end: AttemptEnd,
-    pub(super) answer: Option<(Answer, Option<f64>, Role)>,
+    pub(super) answer: Option<(Answer, Role)>,
+    pub(super) cost_usd: Option<Dollars>,
     pub(super) now: DateTime<Utc>,
 }
 
 /// Asks the guard; on admission the attempt is on disk before it is sent.
 pub(super) fn admit(store: &Connection, ask: &Asking) -> Result<Result<Permit, Refusal>, Fault> {
     let (answer, now) = guard_row::change(store, &ask.group, ask.now, |guard, now| {
-        (guard.admit(&ask.policy, now, ask.lease), now)
+        (
+            guard.admit_costing(&ask.policy, now, ask.lease, ask.reserve),
+            now,
+        )
     })?;
     if answer.is_ok() {
         // A failure here undoes the spending too: all is one transaction.
@@ -110,14 +117,12 @@ pub(super) fn record(store: &Connection, told: Telling) -> Result<(), Fault> {
             Err(missing())
         };
     }
-    if let Some((answer, cost_usd, role)) = &told.answer {
-        let (cost_usd, role) = (*cost_usd, *role);
-        let brought = Brought {
-            answer,
-            cost_usd,
-            role,
-        };
-        call::answer(store, call, brought)?;
+    if let Some(cost) = told.cost_usd {
+        call::cost(store, call, cost)?;
+    }
+    if let Some((answer, role)) = &told.answer {
+        let role = *role;
+        call::answer(store, call, Brought { answer, role })?;
         if role == Role::Owed {
             delivery::owe(store, call, told.now)?;
         }
@@ -127,6 +132,7 @@ pub(super) fn record(store: &Connection, told: Telling) -> Result<(), Fault> {
             Some(sample) => guard.record(&told.policy, told.permit, sample, now),
             None => guard.release(told.permit),
         }
+        guard.pay(&told.bill, now);
         if let Some(hold) = told.hold {
             guard.place_hold(hold);
         }

@@ -6,6 +6,7 @@ use super::columns::count;
 use super::fault::Fault;
 use crate::answer::{Answer, Usage};
 use crate::engine::ports::{Brought, Role};
+use crate::money::Dollars;
 use crate::outcome::RunId;
 use crate::piece::CallName;
 
@@ -51,17 +52,12 @@ pub(super) fn is_answered(store: &Connection, run: RunId) -> Result<bool, Fault>
 
 /// Writes what a call brought.
 pub(super) fn answer(store: &Connection, call: i64, brought: Brought<'_>) -> Result<(), Fault> {
-    let Brought {
-        answer,
-        cost_usd,
-        role,
-    } = brought;
+    let Brought { answer, role } = brought;
     let tokens = |which: fn(&Usage) -> u64| answer.usage.as_ref().map(|it| count(which(it)));
     let mut update = store.prepare_cached(
         "UPDATE calls SET message_id = :message_id, answered_by = :answered_by, answer = :answer, role = :role,
            stop_reason = :stop_reason, input_tokens = :input, cache_write_5m_tokens = :write_5m,
-           cache_write_1h_tokens = :write_1h, cache_read_tokens = :read, output_tokens = :output,
-           cost_usd = :cost_usd
+           cache_write_1h_tokens = :write_1h, cache_read_tokens = :read, output_tokens = :output
          WHERE id = :id",
     )?;
     update.execute(named_params! {
@@ -76,8 +72,15 @@ pub(super) fn answer(store: &Connection, call: i64, brought: Brought<'_>) -> Res
         ":write_1h": tokens(|usage| usage.cache_write_1h_tokens),
         ":read": tokens(|usage| usage.cache_read_tokens),
         ":output": tokens(|usage| usage.output_tokens),
-        ":cost_usd": cost_usd,
     })?;
+    Ok(())
+}
+
+/// Writes what a call has cost so far.
+pub(super) fn cost(store: &Connection, call: i64, cost: Dollars) -> Result<(), Fault> {
+    store
+        .prepare_cached("UPDATE calls SET cost_usd = ?2 WHERE id = ?1")?
+        .execute(params![call, cost.as_f64()])?;
     Ok(())
 }
 

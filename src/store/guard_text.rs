@@ -4,13 +4,16 @@
 //! nanoseconds: cut to the millisecond, two sends could stand a moment closer
 //! than the budget allows.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::guard::{Breaker, BreakerState, Budget, Guard, Hold, HoldCause, Sample, SampledAt};
+use crate::guard::{
+    Breaker, BreakerState, Budget, Guard, Hold, HoldCause, Sample, SampledAt, Spending, Tally,
+};
+use crate::money::Dollars;
 
-/// The version of the format that is written here.
-pub(super) const FORMAT: u32 = 1;
+/// The version of the format that is written here. From 2 on it says what was spent; before, nobody counted.
+pub(super) const FORMAT: u32 = 2;
 
 /// Read first: the rest of another version's text may look like anything.
 #[derive(Deserialize)]
@@ -28,6 +31,24 @@ struct StoredGuard {
     samples: Vec<StoredSample>,
     hold: Option<StoredHold>,
     strikes: u32,
+    #[serde(default)]
+    spending: Option<StoredSpending>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredSpending {
+    day: StoredTally,
+    month: StoredTally,
+}
+
+/// Billionths of dollars, and days such as `2026-11-30`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredTally {
+    since: String,
+    spent: u64,
+    before: Option<(String, u64)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -101,6 +122,10 @@ pub(super) fn encode(guard: &Guard) -> Result<String, serde_json::Error> {
             .collect(),
         hold: guard.hold.as_ref().map(StoredHold::from),
         strikes: guard.strikes,
+        spending: (guard.spending != Spending::default()).then(|| StoredSpending {
+            day: StoredTally::from(guard.spending.day),
+            month: StoredTally::from(guard.spending.month),
+        }),
     })
 }
 
@@ -121,6 +146,13 @@ pub(super) fn decode(text: &str) -> Result<Guard, Unreadable> {
         },
     };
     let samples = stored.samples.into_iter().map(SampledAt::from).collect();
+    let spending = match stored.spending {
+        None => Spending::default(),
+        Some(spending) => Spending {
+            day: spending.day.read()?,
+            month: spending.month.read()?,
+        },
+    };
     Ok(Guard {
         budget: Budget {
             sent: stored.sent.into_iter().map(at).collect(),
@@ -132,7 +164,38 @@ pub(super) fn decode(text: &str) -> Result<Guard, Unreadable> {
         },
         hold: stored.hold.map(Hold::from),
         strikes: stored.strikes,
+        spending,
     })
+}
+
+impl From<Tally> for StoredTally {
+    fn from(tally: Tally) -> Self {
+        let before = tally.before;
+        Self {
+            since: tally.since.to_string(),
+            spent: tally.spent.nanos(),
+            before: before.map(|(since, spent)| (since.to_string(), spent.nanos())),
+        }
+    }
+}
+
+impl StoredTally {
+    fn read(self) -> Result<Tally, Unreadable> {
+        let before = self.before.map(|(since, nanos)| {
+            let since = day(&since)?;
+            Ok((since, Dollars::from_nanos(nanos)))
+        });
+        Ok(Tally {
+            since: day(&self.since)?,
+            spent: Dollars::from_nanos(self.spent),
+            before: before.transpose()?,
+        })
+    }
+}
+
+fn day(text: &str) -> Result<NaiveDate, Unreadable> {
+    text.parse()
+        .map_err(|_| Unreadable::Damaged(format!("`{text}` is no day")))
 }
 
 /// Nanoseconds since 1970; beyond the year 2262 counts as then.
@@ -239,7 +302,45 @@ mod tests {
             },
             hold: Some(hold),
             strikes: 1,
+            spending: Spending::default(),
         }
+    }
+
+    fn spending() -> Spending {
+        let tally = |day: &str, nanos, before| Tally {
+            since: day.parse().unwrap(),
+            spent: Dollars::from_nanos(nanos),
+            before,
+        };
+        let before = ("2026-11-29".parse().unwrap(), Dollars::from_nanos(1));
+        Spending {
+            day: tally("2026-11-30", 2, Some(before)),
+            month: tally("2026-11-01", 3, None),
+        }
+    }
+
+    #[test]
+    fn what_was_spent_survives_the_row_to_the_billionth() {
+        let guard = Guard {
+            spending: spending(),
+            ..Guard::default()
+        };
+        assert_eq!(decode(&encode(&guard).unwrap()), Ok(guard));
+    }
+
+    #[test]
+    fn text_of_format_2_reads_as_it_was_written() {
+        let text = r#"{"v":2,"sent":[],"breaker":"closed","generation":0,"samples":[],"hold":null,"strikes":0,
+            "spending":{"day":{"since":"2026-11-30","spent":2,"before":["2026-11-29",1]},
+                        "month":{"since":"2026-11-01","spent":3,"before":null}}}"#;
+        let guard = Guard {
+            spending: spending(),
+            ..Guard::default()
+        };
+        assert_eq!(decode(text), Ok(guard));
+        let odd = text.replace("2026-11-01", "soon");
+        let why = "`soon` is no day".to_owned();
+        assert_eq!(decode(&odd), Err(Unreadable::Damaged(why)));
     }
 
     #[test]
@@ -309,8 +410,8 @@ mod tests {
             "{more}"
         );
         assert_eq!(
-            decode("{\"v\":2,\"anything\":[]}"),
-            Err(Unreadable::Newer(2))
+            decode("{\"v\":3,\"anything\":[]}"),
+            Err(Unreadable::Newer(3))
         );
     }
 

@@ -12,6 +12,7 @@ use super::columns::{
 use super::fault::Fault;
 use crate::answer::{StopReason, Usage};
 use crate::job::{GroupId, JobId};
+use crate::money::Dollars;
 use crate::outcome::{Attempt, AttemptEnd, DeferredTo, Run, RunId};
 use crate::piece::CallName;
 
@@ -93,21 +94,28 @@ fn select(store: &Connection, chosen: &str, values: impl Params) -> Result<Vec<R
     let mut statement = store.prepare_cached(&format!("{COLUMNS} {chosen} {JOINS}"))?;
     let mut rows = statement.query(values)?;
     let mut runs: Vec<Run> = Vec::new();
+    let mut costs: Vec<(bool, Option<Dollars>)> = Vec::new();
     let mut last = None;
     while let Some(row) = rows.next()? {
         let attempt = attempt(row)?;
         let id: i64 = get(row, "id")?;
         if runs.last().is_none_or(|run| run.id != RunId(id)) {
             runs.push(decode(row)?);
+            costs.clear();
         }
         let call: Option<i64> = get(row, "call")?;
         let is_new = last != call;
         last = call;
         if let Some(run) = runs.last_mut() {
             run.attempts.extend(attempt);
-            if is_new && let Some(word) = get::<Option<String>>(row, "stop_reason")? {
-                let stop_reason = StopReason::from(word.as_str());
-                run.count(stop_reason, usage(row, "")?, get(row, "cost_usd")?);
+            if is_new && call.is_some() {
+                let word = get::<Option<String>>(row, "stop_reason")?;
+                let cost = get::<Option<f64>>(row, "cost_usd")?.and_then(Dollars::from_f64);
+                costs.push((word.is_some(), cost));
+                run.cost_usd = Run::cost_of(costs.iter().copied());
+                if let Some(word) = word {
+                    run.count(StopReason::from(word.as_str()), usage(row, "")?);
+                }
             }
         }
     }

@@ -118,6 +118,7 @@ impl Store for SqliteStore {
             n: ask.n,
             wait: ask.wait,
             lease: ask.lease,
+            reserve: ask.reserve,
             now: ask.now,
         };
         Box::pin(
@@ -136,10 +137,10 @@ impl Store for SqliteStore {
             permit: told.permit,
             sample: told.sample,
             hold: told.hold,
+            bill: told.bill,
             end: told.end,
-            answer: told
-                .answer
-                .map(|it| (it.answer.clone(), it.cost_usd, it.role)),
+            answer: told.answer.map(|it| (it.answer.clone(), it.role)),
+            cost_usd: told.cost_usd,
             now: told.now,
         };
         Box::pin(

@@ -154,13 +154,11 @@ fn write_answer(store: &Connection, finish: &Finish) -> Result<(), Fault> {
         && !call::is_answered(store, finish.run)?
     {
         let call = call::open(store, finish.run, &CallName::only(), None)?;
-        let (role, cost_usd) = (keep::role(finish), finish.cost_usd);
-        let brought = Brought {
-            answer,
-            cost_usd,
-            role,
-        };
-        call::answer(store, call, brought)?;
+        let role = keep::role(finish);
+        call::answer(store, call, Brought { answer, role })?;
+        if let Some(cost) = finish.cost_usd {
+            call::cost(store, call, cost)?;
+        }
         if role == Role::Owed {
             delivery::owe(store, call, finish.now)?;
         }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
+use super::address::{AddressError, RequestError};
+use super::fetch::FetchError;
 use crate::schedule::ZoneError;
 
 /// Why a text could not be read or an answer not delivered.
@@ -130,6 +132,66 @@ pub enum WorkspaceError {
         /// What the system says.
         source: io::Error,
     },
+    /// The output could not be written if there were an answer.
+    #[error("the answer could not be put at {}: {source}", path.display())]
+    Unplaceable {
+        /// The output.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Nothing could be appended.
+    #[error("cannot append to {}: {source}", path.display())]
+    Unappended {
+        /// The output.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// An address brought nothing.
+    #[error("cannot fetch {address}: {problem}")]
+    NotFetched {
+        /// The address, without its query.
+        address: String,
+        /// Why.
+        problem: FetchError,
+    },
+    /// A variable that a header or a webhook names is not there.
+    #[error("the environment variable `{variable}` is not set")]
+    NoVariable {
+        /// Its name.
+        variable: String,
+    },
+    /// A variable holds what no header can carry.
+    #[error("the environment variable `{variable}` holds what cannot stand in a header")]
+    BadHeader {
+        /// Its name.
+        variable: String,
+    },
+    /// A webhook's variable holds no address.
+    #[error("the webhook of `{variable}`: {problem}")]
+    BadWebhook {
+        /// The variable.
+        variable: String,
+        /// What is wrong with it.
+        problem: AddressError,
+    },
+    /// A webhook did not take the answer.
+    #[error("the webhook of `{variable}` did not take the answer: {problem}")]
+    NotPosted {
+        /// The variable that holds its address, which is not shown.
+        variable: String,
+        /// Why.
+        problem: RequestError,
+    },
+    /// A webhook did not answer.
+    #[error("the webhook of `{variable}` did not answer within {timeout:?}")]
+    Silent {
+        /// The variable that holds its address, which is not shown.
+        variable: String,
+        /// How long it had.
+        timeout: Duration,
+    },
     /// The job's zone is unknown.
     #[error(transparent)]
     Zone(#[from] ZoneError),
@@ -139,7 +201,8 @@ pub enum WorkspaceError {
 }
 
 impl WorkspaceError {
-    /// Whether the same step may work later: nothing in the job is wrong, only the disk, a program or the system.
+    /// Whether the same step may work later: nothing in the job is wrong, only the disk, a program, the environment of
+    /// this process or somebody else.
     pub(super) fn may_pass(&self) -> bool {
         match self {
             Self::Unreadable { .. }
@@ -149,8 +212,16 @@ impl WorkspaceError {
             | Self::Exit { .. }
             | Self::Broken { .. }
             | Self::Unwritable { .. }
+            | Self::Unplaceable { .. }
+            | Self::Unappended { .. }
+            | Self::NotFetched { .. }
+            | Self::NoVariable { .. }
+            | Self::BadHeader { .. }
+            | Self::BadWebhook { .. }
+            | Self::Silent { .. }
             | Self::CutOff(_) => true,
             Self::Input { source, .. } => source.may_pass(),
+            Self::NotPosted { problem, .. } => problem.may_pass(),
             Self::NotAFile { .. }
             | Self::NotText { .. }
             | Self::TooLarge { .. }
@@ -180,6 +251,14 @@ impl WorkspaceError {
             | Self::EmptyPrompt { .. }
             | Self::BadOutput { .. }
             | Self::Unwritable { .. }
+            | Self::Unplaceable { .. }
+            | Self::Unappended { .. }
+            | Self::NotFetched { .. }
+            | Self::NoVariable { .. }
+            | Self::BadHeader { .. }
+            | Self::BadWebhook { .. }
+            | Self::NotPosted { .. }
+            | Self::Silent { .. }
             | Self::Zone(_)
             | Self::CutOff(_) => false,
         }

@@ -1,21 +1,22 @@
 //! The workspace of a real folder.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::command::{OUTPUT_COMMAND_TIMEOUT, Program, feed};
+use secrecy::SecretString;
+
 use super::error::WorkspaceError;
 use super::inputs::{RunCommands, all_empty, read_all, read_text};
-use super::output::{Target, place, replace};
 use super::reader::Reader;
 use super::reserved::Reserved;
+use super::secrets::Secrets;
 use super::template::{Variables, render};
 use crate::engine::ports::{
     Brief, Clock, Gathered, Parcel, Pending, Undelivered, Unready, Workspace,
 };
-use crate::job::{Job, OnEmptyInput, Previous, Request, SystemBlock, Template, TextSource};
+use crate::job::{Job, OnEmptyInput, Request, SystemBlock, Template, TextSource};
 use crate::outcome::FailReason;
 use crate::piece::Item;
 use crate::schedule::Zones;
@@ -27,11 +28,11 @@ const MAX_TEXT_BYTES: u64 = 32 << 20;
 /// Reads inputs and prompts, and writes outputs below one working folder.
 #[derive(Clone)]
 pub struct Files {
-    folder: PathBuf,
-    zones: Zones,
-    reader: Arc<Reader>,
-    without: Vec<String>,
-    reserved: Reserved,
+    pub(super) folder: PathBuf,
+    pub(super) zones: Zones,
+    pub(super) reader: Arc<Reader>,
+    pub(super) secrets: Secrets,
+    pub(super) reserved: Reserved,
 }
 
 /// What became of a template.
@@ -52,13 +53,15 @@ pub struct Preview {
     pub prepared: Prepared,
     /// The output file, or why there is none; `None` if the job writes no file.
     pub output: Option<Result<PathBuf, String>>,
+    /// The file to which the answer is appended, in the same way.
+    pub append: Option<Result<PathBuf, String>>,
 }
 
 impl fmt::Debug for Files {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Files")
             .field("folder", &self.folder)
-            .field("without", &self.without)
+            .field("secrets", &self.secrets)
             .finish_non_exhaustive()
     }
 }
@@ -71,7 +74,7 @@ impl Files {
             folder,
             zones,
             reader: Arc::new(Reader::new(clock)),
-            without: Vec::new(),
+            secrets: Secrets::default(),
             reserved: Reserved::default(),
         }
     }
@@ -90,17 +93,24 @@ impl Files {
     /// the history. A program that searches the files of its parent process can still find them.
     #[must_use]
     pub fn without(mut self, variables: Vec<String>) -> Self {
-        self.without = variables;
+        self.secrets.hidden = variables;
+        self
+    }
+
+    /// The same workspace, which knows the values of these environment variables: those that the headers and webhooks
+    /// of jobs name, [`Job::secret_variables`].
+    #[must_use]
+    pub fn knowing(mut self, values: BTreeMap<String, SecretString>) -> Self {
+        self.secrets.values = values;
         self
     }
 
     /// What a run of this slot would send, and where its answer would go. Writes nothing.
     pub async fn preview(&self, job: &Job, slot: &Slot, commands: RunCommands) -> Preview {
-        let output = self.target(job, slot).transpose();
-        let path = |target: Target| target.path;
         Preview {
             prepared: self.prepare_with(job, slot, commands).await,
-            output: output.map(|target| target.map(path).map_err(|error| error.to_string())),
+            output: self.checked_file(job, slot).await,
+            append: self.checked_append(job, slot).await,
         }
     }
 
@@ -125,7 +135,7 @@ impl Files {
     }
 
     async fn gather_with(&self, job: &Job, commands: RunCommands) -> Gathered {
-        let inputs = match read_all(job, commands, &self.without, &self.reader).await {
+        let inputs = match read_all(job, commands, &self.secrets, &self.reader).await {
             Ok(inputs) => inputs,
             Err(error) => return Gathered::Failed(unready(&error)),
         };
@@ -158,84 +168,30 @@ impl Files {
         Ok(request(job, template, (system, prompt)))
     }
 
-    fn variables(&self, job: &Job, slot: &Slot) -> Result<Variables, WorkspaceError> {
+    /// The inputs, unless the answer could not be put where it is to go: that is better known before it is paid for.
+    async fn gather_checked(&self, job: &Job, slot: &Slot) -> Gathered {
+        let gathered = self.gather_with(job, RunCommands::Yes).await;
+        if !matches!(gathered, Gathered::Ready(_)) {
+            return gathered;
+        }
+        match self.check_places(job, slot).await {
+            Ok(()) => gathered,
+            Err(message) => Gathered::Failed(Unready {
+                reason: FailReason::Output,
+                message: format!("nothing was sent: {message}"),
+            }),
+        }
+    }
+
+    pub(super) fn variables(&self, job: &Job, slot: &Slot) -> Result<Variables, WorkspaceError> {
         let zone = self.zones.get(&job.schedule.zone)?;
         Ok(Variables::of(&job.id, slot.fire_at, &zone))
-    }
-
-    fn target(&self, job: &Job, slot: &Slot) -> Result<Option<Target>, WorkspaceError> {
-        let Some(pattern) = job.output.as_ref().and_then(|output| output.file.as_ref()) else {
-            return Ok(None);
-        };
-        let target = place(&self.folder, pattern, &self.variables(job, slot)?)?;
-        if let Some(problem) = self.reserved.refuses(&target.path) {
-            return Err(WorkspaceError::BadOutput {
-                pattern: pattern.clone(),
-                rendered: target.path.display().to_string(),
-                problem,
-            });
-        }
-        Ok(Some(target))
-    }
-
-    /// The file first: what a program does with the answer cannot be taken back.
-    async fn deliver_to(&self, parcel: Parcel<'_>) -> Result<Option<PathBuf>, Undelivered> {
-        let Parcel {
-            job, slot, placed, ..
-        } = parcel;
-        let text = &parcel.answer.text;
-        let Some(output) = &job.output else {
-            return Ok(None);
-        };
-        let stopped = |placed, output: Option<&PathBuf>| {
-            let output = output.cloned();
-            move |error: WorkspaceError| Undelivered {
-                message: error.to_string(),
-                placed,
-                output,
-                may_work_later: error.may_pass(),
-            }
-        };
-        let target = self.target(job, slot).map_err(stopped(placed, None))?;
-        let path = match target {
-            Some(target) if placed == 0 => {
-                let written = write_whole(target, output.previous, text).await;
-                Some(written.map_err(stopped(0, None))?)
-            }
-            Some(target) => Some(target.path),
-            None => None,
-        };
-        if let Some(argv) = &output.command {
-            let fed = self.run_output_command(argv, text).await;
-            fed.map_err(stopped(u32::from(path.is_some()), path.as_ref()))?;
-        }
-        Ok(path)
-    }
-
-    async fn run_output_command(&self, argv: &[String], text: &str) -> Result<(), WorkspaceError> {
-        let program = Program {
-            argv,
-            folder: &self.folder,
-            timeout: OUTPUT_COMMAND_TIMEOUT,
-            without: &self.without,
-        };
-        feed(program, text, &*self.reader.clock).await
-    }
-
-    async fn keep(&self, parcel: Parcel<'_>) -> Result<Option<PathBuf>, WorkspaceError> {
-        let Parcel { job, slot, .. } = parcel;
-        let Some(target) = self.target(job, slot)? else {
-            return Ok(None);
-        };
-        let target = target.beside(slot.fire_at);
-        let path = write_whole(target, Previous::Replace, &parcel.answer.text).await?;
-        Ok(Some(path))
     }
 }
 
 impl Workspace for Files {
-    fn gather<'a>(&'a self, job: &'a Job, _slot: &'a Slot) -> Pending<'a, Gathered> {
-        Box::pin(self.gather_with(job, RunCommands::Yes))
+    fn gather<'a>(&'a self, job: &'a Job, slot: &'a Slot) -> Pending<'a, Gathered> {
+        Box::pin(self.gather_checked(job, slot))
     }
 
     fn list<'a>(&'a self, _job: &'a Job) -> Pending<'a, Result<Vec<Item>, Unready>> {
@@ -334,24 +290,4 @@ fn name_of(what: &str, source: &TextSource) -> String {
 
 fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
-}
-
-/// Writes a whole text, and says where.
-async fn write_whole(
-    target: Target,
-    previous: Previous,
-    text: &str,
-) -> Result<PathBuf, WorkspaceError> {
-    let text = text.to_owned();
-    blocking(move || {
-        replace(&target, previous, |file| file.write_all(text.as_bytes())).map(|()| target.path)
-    })
-    .await
-}
-
-/// File work on a thread that may block.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
-) -> Result<T, WorkspaceError> {
-    tokio::task::spawn_blocking(work).await?
 }

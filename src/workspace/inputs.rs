@@ -7,28 +7,31 @@ use std::path::{Path, PathBuf};
 use super::command::{Program, capture};
 use super::cut::{Head, Total};
 use super::error::WorkspaceError;
+use super::fetch::fetch;
 use super::reader::Reader;
+use super::secrets::Secrets;
 use crate::job::{Input, InputSource, Job, Presence};
 
-/// Whether input commands are run.
+/// Whether input commands are run and addresses are fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunCommands {
-    /// They are run.
+    /// They are.
     Yes,
-    /// A line that names the command stands in for what it would print.
+    /// A line that names the command or the address stands in for what it would bring.
     No,
 }
 
-/// Reads every input in the order of the file, as `(name, text)`; commands run without some variables.
+/// Reads every input in the order of the file, as `(name, text)`; commands run without some variables, and fetches
+/// send some.
 pub(super) async fn read_all(
     job: &Job,
     commands: RunCommands,
-    without: &[String],
+    secrets: &Secrets,
     reader: &Reader,
 ) -> Result<Vec<(String, String)>, WorkspaceError> {
     let mut texts = Vec::with_capacity(job.inputs.len());
     for input in &job.inputs {
-        let text = match read(input, commands, without, reader).await {
+        let text = match read(input, commands, secrets, reader).await {
             Err(error) if input.presence == Presence::Optional && is_excused(&error) => {
                 tracing::warn!(job = %job.id, input = %input.name, "an optional input counts as empty: {error}");
                 String::new()
@@ -52,7 +55,8 @@ fn in_input(name: &str, source: WorkspaceError) -> WorkspaceError {
     }
 }
 
-/// A missing file and a failing command may be excused; a file that is there and cannot be read is a mistake to hear of.
+/// A missing file, a failing command and an address that brings nothing may be excused; a file that is there and cannot
+/// be read is a mistake to hear of, and so is a variable that is not set.
 fn is_excused(error: &WorkspaceError) -> bool {
     match error {
         WorkspaceError::Unreadable { source, .. } => {
@@ -64,7 +68,8 @@ fn is_excused(error: &WorkspaceError) -> bool {
         WorkspaceError::NotStarted { .. }
         | WorkspaceError::TimedOut { .. }
         | WorkspaceError::Exit { .. }
-        | WorkspaceError::Broken { .. } => true,
+        | WorkspaceError::Broken { .. }
+        | WorkspaceError::NotFetched { .. } => true,
         WorkspaceError::Input { .. }
         | WorkspaceError::NotAFile { .. }
         | WorkspaceError::Unanswered { .. }
@@ -74,6 +79,13 @@ fn is_excused(error: &WorkspaceError) -> bool {
         | WorkspaceError::EmptyPrompt { .. }
         | WorkspaceError::BadOutput { .. }
         | WorkspaceError::Unwritable { .. }
+        | WorkspaceError::Unplaceable { .. }
+        | WorkspaceError::Unappended { .. }
+        | WorkspaceError::NoVariable { .. }
+        | WorkspaceError::BadHeader { .. }
+        | WorkspaceError::BadWebhook { .. }
+        | WorkspaceError::NotPosted { .. }
+        | WorkspaceError::Silent { .. }
         | WorkspaceError::Zone(_)
         | WorkspaceError::CutOff(_) => false,
     }
@@ -82,7 +94,7 @@ fn is_excused(error: &WorkspaceError) -> bool {
 async fn read(
     input: &Input,
     commands: RunCommands,
-    without: &[String],
+    secrets: &Secrets,
     reader: &Reader,
 ) -> Result<String, WorkspaceError> {
     let max_bytes = input.max_bytes;
@@ -107,12 +119,18 @@ async fn read(
                 argv,
                 folder,
                 timeout: *timeout,
-                without,
+                without: &secrets.hidden,
             };
             let clock = &*reader.clock;
             reader
                 .while_starved(|| capture(program, max_bytes, clock))
                 .await?
+        }
+        (InputSource::Url(input), RunCommands::No) => {
+            return Ok(format!("[not fetched: {}]\n", input.address));
+        }
+        (InputSource::Url(input), RunCommands::Yes) => {
+            fetch(input, max_bytes, secrets, &*reader.clock).await?
         }
     };
     Ok(head.into_text(max_bytes))

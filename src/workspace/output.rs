@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
+use rustix::fs::Access;
 use tempfile::{Builder, NamedTempFile};
 
 use super::error::WorkspaceError;
@@ -40,12 +41,14 @@ enum Reach {
 ///
 /// A pattern that begins with `/` or `..` goes where it says. Nothing else leads out of the folder: no value, no `..`
 /// further on, and no link.
+///
+/// `what` names the pattern in errors.
 pub(super) fn place(
     folder: &Path,
-    pattern: &str,
+    (what, pattern): (&str, &str),
     variables: &Variables,
 ) -> Result<Target, WorkspaceError> {
-    let rendered = render("output.file", pattern, &variables.for_path())?;
+    let rendered = render(what, pattern, &variables.for_path())?;
     let outright = says_outright(pattern);
     let problem = if rendered.trim().is_empty() {
         Some("names no file")
@@ -135,7 +138,7 @@ impl Target {
     ///
     /// Who may change the working folder in the same instant can still lead us elsewhere; he could also change the
     /// jobs.
-    fn stay_inside(&self) -> io::Result<()> {
+    pub(super) fn stay_inside(&self) -> io::Result<()> {
         let Reach::Inside(folder) = &self.reach else {
             return Ok(());
         };
@@ -143,12 +146,59 @@ impl Target {
         let mut there = self.path.ancestors().map(fs::canonicalize);
         match there.find_map(Result::ok) {
             Some(end) if !end.starts_with(&folder) => Err(io::Error::other(format!(
-                "a symbolic link leads out of the working folder to {}; if that is meant, write it in `output.file`",
+                "a symbolic link leads out of the working folder to {}; if that is meant, write it in `output`",
                 end.display()
             ))),
             Some(_) | None => Ok(()),
         }
     }
+
+    /// Whether the file could be written now, as far as that can be told without writing.
+    pub(super) fn check(&self, manner: Manner) -> io::Result<()> {
+        self.stay_inside()?;
+        let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        match (fs::metadata(&path), manner) {
+            (Ok(found), _) if !found.is_file() => Err(not_regular()),
+            (Ok(_), Manner::AtEnd) => Ok(rustix::fs::access(
+                &path,
+                Access::READ_OK | Access::WRITE_OK,
+            )?),
+            (Ok(_) | Err(_), _) => check_folder(&path),
+        }
+    }
+}
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// A new one takes its place.
+    Whole,
+    /// Something is put at its end.
+    AtEnd,
+}
+
+/// Whether the nearest folder above a file that is there takes new files.
+fn check_folder(path: &Path) -> io::Result<()> {
+    for folder in path.ancestors().skip(1) {
+        match fs::metadata(folder) {
+            Ok(found) if found.is_dir() => {
+                return Ok(rustix::fs::access(
+                    folder,
+                    Access::WRITE_OK | Access::EXEC_OK,
+                )?);
+            }
+            Ok(_) => return Err(io::ErrorKind::NotADirectory.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // The one above is no folder, and is looked at next.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::NotFound.into())
+}
+
+pub(super) fn not_regular() -> io::Error {
+    io::Error::other("it is there and is not a regular file")
 }
 
 /// Puts a new file in the place of an old one in one step, durable when it returns.
@@ -180,7 +230,7 @@ fn replace_file(
     fs::create_dir_all(folder)?;
     let old = match fs::metadata(path) {
         Ok(found) if found.is_file() => Some(found),
-        Ok(_) => return Err(io::Error::other("it is there and is not a regular file")),
+        Ok(_) => return Err(not_regular()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };

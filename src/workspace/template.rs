@@ -64,7 +64,8 @@ impl Variables {
     }
 }
 
-fn with_offset(at: DateTime<Utc>, zone: &Zone) -> String {
+/// An instant as `{{ slot }}` shows it: RFC 3339 with the zone's offset.
+pub(super) fn with_offset(at: DateTime<Utc>, zone: &Zone) -> String {
     match FixedOffset::east_opt(zone.offset_at(at)) {
         Some(offset) => offset
             .from_utc_datetime(&at.naive_utc())

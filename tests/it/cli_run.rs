@@ -319,14 +319,18 @@ fn history_takes_a_job_a_count_and_an_instant() {
 #[test]
 fn an_answer_that_cannot_be_delivered_is_kept_and_shown() {
     let (scenario, _mock) = folder(HEALTHY);
-    scenario.write("blocked", "a file, not a folder");
-    scenario.write("jobs/digest.yaml", "cron: \"0 5 * * *\"\ntimezone: Asia/Tokyo\nprompt: { text: hi }\noutput: { file: blocked/out.md }\n");
+    scenario.write("out.md", "old");
+    scenario.write(
+        "out.md.previous/x",
+        "a folder in the place of the old answer",
+    );
+    scenario.write("jobs/digest.yaml", "cron: \"0 5 * * *\"\ntimezone: Asia/Tokyo\nprompt: { text: hi }\noutput: { file: out.md, keep_previous: true }\n");
     scenario
         .run(&["run", "digest"])
         .exits(1)
         .says("failed: output")
         .says("kept in the store");
-    assert_eq!(scenario.read("blocked"), "a file, not a folder");
+    assert_eq!(scenario.read("out.md"), "old");
     let shown = scenario
         .run(&["history", "--text", "--format", "json"])
         .exits(0)
@@ -512,4 +516,71 @@ fn a_dry_run_between_two_slots_says_so() {
             .json();
         assert_eq!(sketch["scheduled"], scheduled, "{at}");
     }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_found_before_the_answer_is_paid_for() {
+    let (scenario, _mock) = folder(HEALTHY);
+    scenario.write("blocked", "a file, not a folder");
+    scenario.write("jobs/digest.yaml", "cron: \"0 5 * * *\"\ntimezone: Asia/Tokyo\nprompt: { text: hi }\noutput: { file: blocked/out.md }\n");
+    let failed = scenario
+        .run(&["run", "digest"])
+        .exits(1)
+        .says("failed: output, 0 attempts")
+        .says("nothing was sent: the answer could not be put at");
+    assert!(!failed.stdout.contains("kept"), "{}", failed.stdout);
+}
+
+#[test]
+fn a_dry_run_names_every_place_of_the_answer_and_fetches_nothing() {
+    let scenario = Scenario::new().env("ANSWERS_URL", "http://127.0.0.1:9/planted").file(
+        "jobs/a.yaml",
+        "cron: \"0 5 * * *\"\ntimezone: UTC\ninputs: { feed: { url: \"http://127.0.0.1:9/feed\" } }\nprompt: { text: \"{{ feed }}\" }\n\
+         output: { file: \"out/{{ date }}.md\", append: blocked/log.md, command: [mail, me], webhook_env: ANSWERS_URL }\n",
+    );
+    scenario.write("blocked", "a file, not a folder");
+    let args = ["dry-run", "a", "--at", "2026-12-01", "--format"];
+    let human = scenario.run(&[&args[..], &["human"]].concat()).exits(0);
+    let places: Vec<&str> = human
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("output    "))
+        .collect();
+    let blocked = scenario.path().join("blocked/log.md");
+    let problem = format!(
+        "the answer could not be put at {}: not a directory",
+        blocked.display()
+    );
+    assert_eq!(
+        places,
+        [
+            "out/2026-12-01.md",
+            &format!("none: {problem}"),
+            "standard input of mail me",
+            "the webhook of ANSWERS_URL"
+        ]
+    );
+    assert!(
+        human
+            .stdout
+            .contains("--- prompt\n[not fetched: http://127.0.0.1:9/feed]"),
+        "{}",
+        human.stdout
+    );
+    let json = scenario.run(&[&args[..], &["json"]].concat()).exits(0);
+    assert!(!json.stdout.contains("planted") && !human.stdout.contains("planted"));
+    let path = scenario.path().join("out/2026-12-01.md");
+    assert_eq!(
+        json.json()["outputs"],
+        serde_json::json!([
+            { "kind": "file", "path": path },
+            { "kind": "append", "problem": problem },
+            { "kind": "command", "command": ["mail", "me"] },
+            { "kind": "webhook", "webhook_env": "ANSWERS_URL" },
+        ])
+    );
+    scenario
+        .run(&["dry-run", "a", "--run-commands"])
+        .exits(1)
+        .says("input `feed`: cannot fetch http://127.0.0.1:9/feed: there is no connection");
 }

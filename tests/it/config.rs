@@ -6,6 +6,7 @@ use offpeak::config::{Options, Reading, read};
 
 mod jobs;
 mod mistakes;
+mod places;
 mod reports;
 mod settings;
 

@@ -2,6 +2,7 @@
 
 mod call;
 mod outage;
+mod spending;
 
 use std::num::NonZeroU32;
 use std::time::Duration;

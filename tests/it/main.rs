@@ -24,6 +24,7 @@ mod cli_demo;
 mod cli_fix;
 mod cli_formats;
 mod cli_models;
+mod cli_money;
 mod cli_other;
 mod cli_pause;
 mod cli_plan;

@@ -2,6 +2,7 @@
 
 mod literal;
 mod mark;
+mod sent;
 
 use std::collections::BTreeSet;
 use std::fs;

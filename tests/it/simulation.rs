@@ -15,6 +15,7 @@ mod gate;
 mod harness;
 mod kills;
 mod manual;
+mod money;
 mod night;
 mod nights;
 mod pausing;

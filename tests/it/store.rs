@@ -8,6 +8,7 @@ mod file;
 mod person;
 mod pieces;
 mod processes;
+mod spending;
 
 use std::future::Future;
 use std::path::Path;
@@ -24,8 +25,11 @@ use offpeak::engine::pause::{Pause, PauseTarget};
 use offpeak::engine::ports::{
     Ask, Claim, Claimed, Fate, Finish, NewDeferral, PickupAt, Store, StoreError, Taken, Tick, Told,
 };
-use offpeak::guard::{BreakerPolicy, BudgetPolicy, GuardPolicy, Hold, Permit, Refusal, Sample};
+use offpeak::guard::{
+    Bill, BreakerPolicy, BudgetPolicy, GuardPolicy, Hold, Permit, Refusal, Sample,
+};
 use offpeak::job::{GroupId, JobId};
+use offpeak::money::Dollars;
 use offpeak::outcome::{AttemptEnd, Class, Outcome, Run, RunId, YieldReason};
 use offpeak::piece::CallName;
 use offpeak::schedule::{DeferRule, Zones};
@@ -284,12 +288,14 @@ impl Bench {
             run,
             call: &CallName::only(),
             answer: None,
+            cost_usd: None,
             group: &main_group(),
             policy: &policy(),
             n: told.n,
             permit,
             sample: told.sample,
             hold: told.hold,
+            bill: Bill::default(),
             end: told.end,
             now,
         }))
@@ -338,6 +344,7 @@ async fn admit(
             n,
             wait,
             lease,
+            reserve: None,
             now,
         })
         .await

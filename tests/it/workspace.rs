@@ -1,6 +1,8 @@
 //! The workspace of a real folder, through the engine's port: files, programs, outputs.
 
+mod delivery;
 mod unruly;
+mod web;
 
 use std::fs;
 use std::future::{pending, ready};
@@ -12,8 +14,9 @@ use chrono::{DateTime, Utc};
 use offpeak::answer::{Answer, StopReason};
 use offpeak::engine::ports::{Clock, Parcel, Pending, Unready, Workspace};
 use offpeak::job::{
-    CacheTtl, Check, Delivery, GroupId, Input, InputSource, Job, JobId, JobState, KeyId,
-    OnEmptyInput, Output, Presence, Previous, Request, Schedule, SystemBlock, Template, TextSource,
+    CacheTtl, Check, Delivery, FrontMatter, GroupId, Input, InputSource, Job, JobId, JobState,
+    KeyId, OnEmptyInput, Output, Presence, Previous, Request, Schedule, SystemBlock, Template,
+    TextSource,
 };
 use offpeak::outcome::FailReason;
 use offpeak::schedule::Zones;
@@ -114,7 +117,10 @@ impl Bench {
         self.job.output = Some(Output {
             file,
             previous: Previous::Replace,
+            append: None,
+            front_matter: FrontMatter::None,
             command,
+            webhook_env: None,
         });
         self
     }
@@ -209,6 +215,7 @@ fn job(prompt: &str) -> Job {
         for_each: None,
         concurrency: 1,
         fallback_model: None,
+        max_cost: None,
         id: JobId::new("digest"),
         description: None,
         state: JobState::Enabled,

@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::answer::{Answer, Reply, SendFailure};
+use crate::answer::{Reply, SendFailure, Usage};
 use crate::clock::LapseClock;
 use crate::engine::ports::{Pending, Upstream};
 use crate::job::Request;
+use crate::money::Dollars;
+use crate::price::Estimate;
 
 /// Virtual seconds a real second around slots and requests.
 pub const SLOW: f64 = 60.0;
@@ -80,7 +82,11 @@ impl Upstream for Paced {
         })
     }
 
-    fn cost_usd(&self, answer: &Answer) -> Option<f64> {
-        self.inner.cost_usd(answer)
+    fn cost(&self, request: &Request, model: &str, usage: &Usage) -> Option<Dollars> {
+        self.inner.cost(request, model, usage)
+    }
+
+    fn estimate(&self, request: &Request) -> Estimate {
+        self.inner.estimate(request)
     }
 }

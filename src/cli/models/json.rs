@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{Problem, Section};
-use crate::anthropic::{Listed, Models, Price};
+use crate::anthropic::{Listed, Models};
 use crate::cli::json::instant;
+use crate::money::Dollars;
+use crate::price::Price;
 
 /// Every section, with the date of the prices.
 #[must_use]
@@ -68,11 +70,11 @@ fn of_model(section: &Section<'_>, model: &Listed, table: &Models) -> Value {
 /// Dollars for a million tokens.
 fn of_price(price: Price) -> Value {
     json!({
-        "input": price.input,
-        "output": price.output,
-        "cache_write_5m": price.cache_write_5m,
-        "cache_write_1h": price.cache_write_1h,
-        "cache_read": price.cache_read,
+        "input": price.input.as_f64(),
+        "output": price.output.as_f64(),
+        "cache_write_5m": price.cache_write_5m.as_f64(),
+        "cache_write_1h": price.cache_write_1h.as_f64(),
+        "cache_read": price.cache_read.map(Dollars::as_f64),
     })
 }
 

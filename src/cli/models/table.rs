@@ -106,14 +106,14 @@ fn tokens(count: u64) -> String {
 fn price(id: &str, table: &Models) -> Option<String> {
     let model = table.find(id)?;
     let price = model.price?;
-    let usual = format!("{} / {}", price.input, price.output);
+    let usual = format!("{} / {}", price.input.as_f64(), price.output.as_f64());
     Some(match model.long_prompt {
         None => usual,
         Some(long) => format!(
             "{usual}, over {} {} / {}",
             tokens(long.over_tokens),
-            long.price.input,
-            long.price.output
+            long.price.input.as_f64(),
+            long.price.output.as_f64()
         ),
     })
 }

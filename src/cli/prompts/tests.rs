@@ -15,6 +15,7 @@ fn job(name: &str, system: Option<&str>, prompt: &str) -> Job {
         for_each: None,
         concurrency: 1,
         fallback_model: None,
+        max_cost: None,
         id: JobId::new(name),
         description: None,
         state: JobState::Enabled,

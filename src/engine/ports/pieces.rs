@@ -16,8 +16,6 @@ use crate::slot::Slot;
 pub struct Brought<'a> {
     /// The answer, whole: what earlier parts of it said stands before.
     pub answer: &'a Answer,
-    /// Dollars.
-    pub cost_usd: Option<f64>,
     /// What it is to its run.
     pub role: Role,
 }

@@ -153,8 +153,8 @@ fn unknown_costs_and_counters_are_counted_apart() {
     let summary = summarize(&runs);
     assert_eq!(
         summary.dollars,
-        Dollars {
-            known: 0.75,
+        Costs {
+            known: Dollars::from_f64(0.75).unwrap(),
             unknown: 2
         }
     );
@@ -202,8 +202,8 @@ fn an_answer_of_known_cost_leaves_the_lost_attempts_before_it_unknown() {
         .attempt(5, Some(Class::Retryable))
         .answered(Some(0.25));
     let summary = summarize(&[run]);
-    let expected = Dollars {
-        known: 0.25,
+    let expected = Costs {
+        known: Dollars::from_f64(0.25).unwrap(),
         unknown: 2,
     };
     assert_eq!(summary.dollars, expected);

@@ -59,13 +59,11 @@ impl Rows {
         brought: Brought<'_>,
         now: DateTime<Utc>,
     ) {
-        let Brought {
-            answer,
-            cost_usd,
-            role,
-        } = brought;
-        let row = &mut self.run_row(run).run;
-        row.count(answer.stop_reason.clone(), answer.usage, cost_usd);
+        let Brought { answer, role } = brought;
+        let row = self.run_row(run);
+        row.run.count(answer.stop_reason.clone(), answer.usage);
+        row.costs.entry(name.clone()).or_default().0 = true;
+        row.add_up();
         let delivery = (role == Role::Owed).then_some(DeliveryRow {
             state: State::Pending,
             tries: 0,
@@ -87,12 +85,10 @@ impl Rows {
     pub(super) fn bring_late(&mut self, finish: &Finish) {
         let is_known = self.calls.iter().any(|call| call.run == finish.run);
         if let Some(answer) = finish.answer.as_ref().filter(|_| !is_known) {
-            let brought = Brought {
-                answer,
-                cost_usd: finish.cost_usd,
-                role: keep::role(finish),
-            };
-            self.bring((finish.run, &CallName::only()), brought, finish.now);
+            let (name, role) = (CallName::only(), keep::role(finish));
+            self.run_row(finish.run).pay(&name, finish.cost_usd);
+            let brought = Brought { answer, role };
+            self.bring((finish.run, &name), brought, finish.now);
         }
         match &finish.delivery {
             Some(end) => self.end_first((finish.run, None), end),

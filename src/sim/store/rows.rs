@@ -14,7 +14,9 @@ use crate::engine::ports::{
 };
 use crate::guard::{Guard, Permit, Refusal};
 use crate::job::{GroupId, JobId};
+use crate::money::Dollars;
 use crate::outcome::{Attempt, DeferredTo, Outcome, Run, RunId};
+use crate::piece::CallName;
 use crate::slot::{Origin, Slot};
 
 use super::pieces::{CallRow, ItemRow};
@@ -37,6 +39,8 @@ pub(super) struct Rows {
 #[derive(Debug)]
 pub(super) struct RunRow {
     pub(super) run: Run,
+    /// Of each call whether it was answered, and what it cost.
+    pub(super) costs: BTreeMap<CallName, (bool, Option<Dollars>)>,
     pub(super) lease_until: Option<DateTime<Utc>>,
     /// Whether the row counts as removed: names of runs are places in the list.
     pub(super) is_taken_back: bool,
@@ -146,7 +150,7 @@ impl Rows {
         }
         let guard = self.guards.entry(ask.group.clone()).or_default();
         let now = keep::instant_in_row(guard, ask.now);
-        let permit = match guard.admit(ask.policy, now, ask.lease) {
+        let permit = match guard.admit_costing(ask.policy, now, ask.lease, ask.reserve) {
             Ok(permit) => permit,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -172,6 +176,7 @@ impl Rows {
             return Ok(());
         }
         attempt.end = Some(told.end);
+        self.run_row(told.run).pay(told.call, told.cost_usd);
         if let Some(brought) = told.answer {
             self.bring((told.run, told.call), brought, told.now);
         }
@@ -181,6 +186,7 @@ impl Rows {
             Some(sample) => guard.record(told.policy, told.permit, sample, now),
             None => guard.release(told.permit),
         }
+        guard.pay(&told.bill, now);
         if let Some(hold) = told.hold {
             guard.place_hold(hold);
         }
@@ -281,6 +287,7 @@ impl Rows {
         };
         self.runs.push(RunRow {
             run,
+            costs: BTreeMap::new(),
             lease_until: None,
             is_taken_back: false,
         });
@@ -352,6 +359,20 @@ impl Rows {
     /// The row of a run that is known to exist: names count up from 1 and none is ever removed.
     pub(super) fn run_row(&mut self, id: RunId) -> &mut RunRow {
         &mut self.runs[index(id)]
+    }
+}
+
+impl RunRow {
+    /// Takes down what a call has cost so far.
+    pub(super) fn pay(&mut self, call: &CallName, cost: Option<Dollars>) {
+        if cost.is_some() {
+            self.costs.entry(call.clone()).or_default().1 = cost;
+            self.add_up();
+        }
+    }
+
+    pub(super) fn add_up(&mut self) {
+        self.run.cost_usd = Run::cost_of(self.costs.values().copied());
     }
 }
 

@@ -18,9 +18,13 @@ fn variables(job: &str) -> Variables {
 }
 
 fn placed(pattern: &str, job: &str) -> Result<String, String> {
-    place(Path::new("/home/x"), pattern, &variables(job))
-        .map(|target| target.path.display().to_string())
-        .map_err(|error| error.to_string())
+    place(
+        Path::new("/home/x"),
+        ("output.file", pattern),
+        &variables(job),
+    )
+    .map(|target| target.path.display().to_string())
+    .map_err(|error| error.to_string())
 }
 
 /// The names in a folder, sorted: what would show a forgotten file.
@@ -43,7 +47,7 @@ fn anywhere(path: &Path) -> Target {
 
 /// A file that must be in this folder.
 fn within(folder: &Path, pattern: &str) -> Target {
-    place(folder, pattern, &variables("a")).unwrap()
+    place(folder, ("output.file", pattern), &variables("a")).unwrap()
 }
 
 fn put(target: &Target, text: &str) -> Result<(), String> {

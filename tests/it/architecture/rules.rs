@@ -5,7 +5,7 @@ use super::source::Source;
 /// Ring 0, ring 1, and so on; a module may use lower rings.
 const RINGS: &[&[&str]] = &[
     &[
-        "job", "piece", "slot", "answer", "outcome", "secret", "span", "tag",
+        "job", "piece", "slot", "answer", "outcome", "money", "price", "secret", "span", "tag",
     ],
     &["schedule", "lint", "strip", "guard", "report"],
     &["engine"],
@@ -30,11 +30,16 @@ const INSIDE: &[(&str, &str)] = &[
     ("outcome", "slot"),
     ("outcome", "answer"),
     ("outcome", "piece"),
+    ("outcome", "money"),
+    ("job", "money"),
+    ("price", "answer"),
+    ("price", "job"),
+    ("price", "money"),
     ("lint", "schedule"),
     ("strip", "schedule"),
     ("strip", "lint"),
     ("standin", "anthropic"),
-    ("notify", "anthropic"),
+    ("workspace", "anthropic"),
     ("notify", "workspace"),
     ("main", "cli"),
 ];

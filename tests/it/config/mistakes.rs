@@ -13,7 +13,7 @@ fn unknown_fields_are_named_with_the_nearest_known_one() {
             "jobs/a.yaml:5:1: bad-field: unknown field `zzz`; known here: `cron`, `timezone`, `key`, `retry`, `defer`, \
              `missed`, `inputs`, `on_empty_input`, `system`, `prompt`, `max_tokens`, `thinking`, `effort`, \
              `answer_schema`, `tools`, `service_tier`, `request`, `model`, `fallback_model`, `output`, \
-             `enabled`, `description`, `check`, `timeout`, `notify` and `accept`",
+             `enabled`, `description`, `check`, `timeout`, `max_cost`, `notify` and `accept`",
         ]
     );
     assert_eq!(
@@ -160,8 +160,8 @@ const WRONG_TYPES: &[(&str, &str)] = &[
         "4:1: bad-field: `for_each` is not supported by this version; remove it",
     ),
     (
-        "max_cost: 0.5",
-        "4:1: bad-field: `max_cost` is not supported by this version; remove it",
+        "max_cost: $2",
+        "4:11: bad-field: `max_cost`: expected a number of dollars above 0, at most 1000000, such as `2.50`, found `$2`",
     ),
     (
         "steps: [{ prompt: { text: a } }]",
@@ -486,7 +486,7 @@ const REFUSED_PARTS: &[(&str, &str)] = &[
     ),
     (
         "inputs: { a: { optional: true } }",
-        "4:11: bad-field: the input `a` has neither `file` nor `command`; write `{ file: PATH }` or `{ command: [PROGRAM, ARGUMENT] }`",
+        "4:11: bad-field: the input `a` has neither `file`, `command` nor `url`; write `{ file: PATH }`, `{ command: [PROGRAM, ARGUMENT] }` or `{ url: https://… }`",
     ),
     (
         "inputs: { date: { command: [x] } }",
@@ -510,7 +510,7 @@ const REFUSED_PARTS: &[(&str, &str)] = &[
     ),
     (
         "output: { keep_previous: true }",
-        "4:1: bad-field: the field `file` is missing; write `{ file: \"out/{{ date }}.md\" }`, or `command` for a program that takes the answer",
+        "4:1: bad-field: the field `file` is missing; write `{ file: \"out/{{ date }}.md\" }`, or `append`, `command` or `webhook_env` for other places",
     ),
     (
         "output: { command: [cat], keep_previous: true }",
@@ -578,7 +578,7 @@ const REFUSED_PARTS: &[(&str, &str)] = &[
     ),
     (
         "inputs: { notes: { file: a.yaml, timeout: 5 } }",
-        "4:43: bad-field: `timeout`: there is no command to wait for; remove it, or read a `command`",
+        "4:43: bad-field: `timeout`: there is no command to wait for; remove it, or read a `command` or a `url`",
     ),
     (
         "defer: { pickup: [] }",

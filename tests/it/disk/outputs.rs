@@ -50,7 +50,15 @@ fn answer_that_finds_no_room_is_kept_in_the_store() {
     }
     // Wherever: what stands in the way is no full disk, but the answer goes the same way.
     let (scenario, _mock) = paid_for();
-    scenario.write("out", "a file in the place of the folder");
+    scenario.write(
+        "jobs/digest.yaml",
+        "cron: \"0 5 * * *\"\ntimezone: UTC\nprompt: { text: hi }\noutput: { file: out.md, keep_previous: true }\n",
+    );
+    scenario.write("out.md", "old");
+    scenario.write(
+        "out.md.previous/x",
+        "a folder in the place of the old answer",
+    );
     answer_is_kept(&scenario);
 }
 

@@ -90,7 +90,9 @@ const LINES: &[(&str, Seen)] = &[
     ("accept: { key-gap: }", Both),
     ("accept: [key-gap]", Both),
     ("for_each: { files: '*.md' }", Both),
-    ("max_cost: 0.5", Both),
+    ("max_cost: 0", Both),
+    ("max_cost: $1", Both),
+    ("max_cost: 1000001", Both),
     ("steps: [{ prompt: { text: a } }]", Both),
     ("delivery: batch", Both),
     ("fallback_model: claude haiku", Both),
@@ -98,6 +100,16 @@ const LINES: &[(&str, Seen)] = &[
 ];
 
 const SETTINGS: &[(&str, Seen)] = &[
+    ("budget: { dollars: { day: 0 } }", Both),
+    ("budget: { dollars: 2.50 }", Both),
+    ("budget: { dollars: { week: 3 } }", Both),
+    ("prices: { a: { input: 3 } }", Both),
+    ("prices: { a: { input: 3, output: -1 } }", Both),
+    (
+        "prices: { a: { input: 3, output: 1, over: { input: 3, output: 1 } } }",
+        Both,
+    ),
+    ("prices: { a: { input: 3, output: 1, as_of: soon } }", Both),
     ("[]", Both),
     ("key: { main: { env: A } }", Both),
     ("keys: {}", Both),

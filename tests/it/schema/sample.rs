@@ -28,13 +28,22 @@ model: claude-sonnet-5-5
 max_tokens: 4000
 timeout: 10m
 missed: once
+max_cost: 0.5
 defer: { to: own_slot, max: 1, expires_after: 2h, on_exhausted: fail }
 retry: { max_attempts: 2, base_delay: 0s, max_delay: 1h, jitter_ratio: 0.5 }
 system: { text: Be brief., cache: 1h }
-inputs: { log: { command: [date], max_bytes: 60k, timeout: 5s, optional: true } }
+inputs:
+  log: { command: [date], max_bytes: 60k, timeout: 5s, optional: true }
+  feed: { url: "https://example.org/feed.xml", header_env: { Authorization: FEED_TOKEN }, timeout: 5s }
 on_empty_input: skip
 prompt: { text: hello }
-output: { file: "out/{{ date }}.md", keep_previous: true, command: [mail, me] }
+output:
+  file: "out/{{ date }}.md"
+  keep_previous: true
+  append: log/digest.md
+  front_matter: true
+  command: [mail, me]
+  webhook_env: ANSWERS_URL
 check: { min_chars: 200, contains: [Summary] }
 notify: ops
 thinking: { budget_tokens: 2000 }
@@ -53,6 +62,8 @@ notify: { ops: { webhook_env: OPS_WEBHOOK_URL, format: json, on: [failed], timeo
 deadman: { url_env: DEADMAN_URL, timeout: 10s }
 rules: { peaks: { days: mon-fri }, severity: { key-gap: warn } }
 retry: { base_delay: 0s, max_delay: 1h }
+budget: { dollars: { day: 2.5, month: 40 } }
+prices: { claude-foo-9: { input: 3, output: 15, cache_write_5m: 3.75, cache_write_1h: 6, cache_read: 0.3, as_of: 2026-11-01, over: { prompt_tokens: 100000, input: 6, output: 30, cache_write_5m: 7.5, cache_write_1h: 12, cache_read: 0.6 } } }
 breaker: { cooldown: 1s, stale_after: 7d }
 defer: { pickup: { main: ["30 5 * * *"] } }
 defaults: { timezone: Asia/Tokyo }

@@ -294,7 +294,13 @@ fn remove_excluded(map: &mut Value, rules: &Value, keep: &str) {
         }
         if dependent == keep {
             map.retain(|name, _| !exclusive.contains(name));
-            map.insert(needed.remove(0), json!("needed"));
+            let name = needed.remove(0);
+            let value = if name == "url" {
+                "http://needed"
+            } else {
+                "needed"
+            };
+            map.insert(name, json!(value));
         } else {
             map.shift_remove(dependent);
         }

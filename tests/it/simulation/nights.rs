@@ -6,6 +6,7 @@ use offpeak::answer::{FailureKind, StopReason};
 use offpeak::engine::Notice;
 use offpeak::engine::ports::{Clock, Fate};
 use offpeak::job::{Check, JobState};
+use offpeak::money::Dollars;
 use offpeak::outcome::SkipReason;
 use offpeak::sim::{Fault, Scripted, SimPlan, SimUpstream};
 
@@ -84,7 +85,7 @@ fn what_the_history_keeps_of_an_attempt() {
     );
     let second = run.attempts[1].end.as_ref().unwrap();
     assert_eq!((second.status, second.latency), (Some(200), seconds(1)));
-    assert!(run.cost_usd.unwrap() > 0.0 && run.usage.is_some());
+    assert!(run.cost_usd.unwrap() > Dollars::ZERO && run.usage.is_some());
 }
 
 #[test]

@@ -442,7 +442,7 @@ pub fn answer_is_kept_whole_unless_it_went_to_a_file(bench: &Bench) {
     let finish = ended(undelivered, Outcome::Failed(FailReason::Output), minute(1));
     bench.finish(Finish {
         answer: Some(answer(text)),
-        cost_usd: Some(0.125),
+        cost_usd: Dollars::from_f64(0.125),
         ..finish
     });
     assert_eq!(bench.answer(undelivered).as_deref(), Some(text));
@@ -451,7 +451,7 @@ pub fn answer_is_kept_whole_unless_it_went_to_a_file(bench: &Bench) {
         (run.usage, run.stop_reason),
         (answer("").usage, Some(StopReason::EndTurn))
     );
-    assert_eq!((run.cost_usd, run.output), (Some(0.125), None));
+    assert_eq!((run.cost_usd, run.output), (Dollars::from_f64(0.125), None));
     let delivered = bench.fire("digest", minute(45));
     let finish = ended(delivered, Outcome::Succeeded, minute(46));
     let uncounted = Answer {

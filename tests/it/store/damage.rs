@@ -169,12 +169,14 @@ fn damaged_guard_row_costs_no_answer_and_stays_as_it_is() {
             run,
             call: &CallName::only(),
             answer: None,
+            cost_usd: None,
             group: &main_group(),
             policy: &policy(),
             n: told.n,
             permit,
             sample: told.sample,
             hold: told.hold,
+            bill: Bill::default(),
             end: told.end,
             now: minute(0),
         }))
@@ -187,7 +189,7 @@ fn damaged_guard_row_costs_no_answer_and_stays_as_it_is() {
     // What a newer version wrote is not ours to pass over.
     sql(folder.path(), "DELETE FROM guards");
     let permit = wait(admit(&store, run, 2, minute(0))).unwrap().unwrap();
-    sql(folder.path(), "UPDATE guards SET state = '{\"v\":2}'");
+    sql(folder.path(), "UPDATE guards SET state = '{\"v\":3}'");
     let error = tell(permit, overloaded(2)).unwrap_err();
     assert!(error.is_lasting(), "{error}");
 }
@@ -200,7 +202,7 @@ fn damaged_guard_row_hides_no_other_group_and_is_named() {
     assert!(wait(admit(&store, RunId(1), 1, minute(0))).unwrap().is_ok());
     sql(
         folder.path(),
-        "INSERT INTO guards VALUES ('aside', 'once upon a time', 0), ('later', '{\"v\":2}', 0)",
+        "INSERT INTO guards VALUES ('aside', 'once upon a time', 0), ('later', '{\"v\":3}', 0)",
     );
     let readable = wait(store.guards()).unwrap();
     assert_eq!(
@@ -225,13 +227,13 @@ fn guard_row_of_a_newer_version_is_not_overwritten() {
     let store = filled(folder.path());
     sql(
         folder.path(),
-        "INSERT INTO guards VALUES ('main', '{\"v\":2}', 0)",
+        "INSERT INTO guards VALUES ('main', '{\"v\":3}', 0)",
     );
     for error in [
         wait(admit(&store, RunId(1), 1, minute(0))).unwrap_err(),
         wait(store.resume(main_group(), minute(1))).unwrap_err(),
     ] {
-        assert!(error.to_string().contains("format 2"), "{error}");
+        assert!(error.to_string().contains("format 3"), "{error}");
     }
 }
 

@@ -91,12 +91,14 @@ fn everything_outlives_the_process() {
         run,
         call: &CallName::only(),
         answer: None,
+        cost_usd: None,
         group: &group,
         policy: &policy,
         n,
         permit,
         sample,
         hold,
+        bill: Bill::default(),
         end,
         now: minute(1),
     };
@@ -517,7 +519,7 @@ fn file_of_version_1_is_read_whole() {
     assert_eq!(runs[0].deferred.as_ref().unwrap().to, Some(minute(45)));
     assert_eq!(
         (runs[2].usage, runs[2].cost_usd),
-        (answer("").usage, Some(0.25))
+        (answer("").usage, Dollars::from_f64(0.25))
     );
     let pending = wait(store.deferrals()).unwrap();
     assert_eq!(pending.len(), 1);

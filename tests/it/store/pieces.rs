@@ -5,7 +5,9 @@ use std::sync::Arc;
 use offpeak::engine::ports::{
     After, Brought, Delivery, DeliveryEnd, Offer, PieceEnd, Progress, Redelivered, Role,
 };
+use offpeak::guard::Bill;
 use offpeak::job::Which;
+use offpeak::money::Dollars;
 use offpeak::outcome::{FailReason, SkipReason};
 use offpeak::piece::Item;
 
@@ -48,6 +50,7 @@ fn bring(bench: &Bench, run: RunId, call: &CallName, text: &str, role: Role) {
         n: 1,
         wait: Duration::ZERO,
         lease: Duration::from_secs(30),
+        reserve: None,
         now,
     };
     let permit = wait(bench.store.admit(ask)).unwrap().unwrap();
@@ -63,10 +66,11 @@ fn bring(bench: &Bench, run: RunId, call: &CallName, text: &str, role: Role) {
         permit,
         sample: Some(Sample::Success),
         hold: None,
+        bill: Bill::default(),
+        cost_usd: Dollars::from_f64(0.25),
         end,
         answer: Some(Brought {
             answer: &answer,
-            cost_usd: Some(0.25),
             role,
         }),
         now,
@@ -132,7 +136,7 @@ pub fn answers_of_many_calls_are_added_up(bench: &Bench) {
     assert_eq!(known.attempts.len(), 2);
     assert_eq!(known.attempts[1].call, name(None, 2));
     assert_eq!(known.usage.map(|usage| usage.input_tokens), Some(22));
-    assert_eq!(known.cost_usd, Some(0.5));
+    assert_eq!(known.cost_usd, Dollars::from_f64(0.5));
     bench.audit();
 }
 

@@ -138,6 +138,7 @@ fn hammer(store: &SqliteStore) {
             n,
             wait: wait_before,
             lease: wait_before,
+            reserve: None,
             now,
         };
         let _ = wait(store.admit(ask)).unwrap();
@@ -270,12 +271,14 @@ fn half_open_breaker_gives_one_probe_to_all_handles() {
             run,
             call: &CallName::only(),
             answer: None,
+            cost_usd: None,
             group: &group,
             policy: &policy,
             n,
             permit,
             sample,
             hold,
+            bill: Bill::default(),
             end,
             now: second(1),
         };

@@ -21,7 +21,7 @@ pub enum AddressError {
 
 /// Why a request counts as not received. The address is not repeated, nor what the library says, which may name it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum RequestError {
+pub enum RequestError {
     /// No connection.
     #[error("there is no connection")]
     Connect,
@@ -31,6 +31,24 @@ pub(super) enum RequestError {
     /// An answer, and no success; a redirect is none.
     #[error("the answer has status {0}")]
     Status(u16),
+}
+
+impl RequestError {
+    pub(super) fn of(error: &reqwest::Error) -> Self {
+        if error.is_connect() {
+            Self::Connect
+        } else {
+            Self::Broken
+        }
+    }
+
+    /// Whether the same request may be received later: all but what the receiver will say again.
+    pub(super) const fn may_pass(&self) -> bool {
+        match self {
+            Self::Connect | Self::Broken | Self::Status(408 | 429) => true,
+            Self::Status(status) => !matches!(status, 400..500),
+        }
+    }
 }
 
 /// An address that requests can go to: a secret, which is never printed.
@@ -61,13 +79,13 @@ impl Address {
     }
 
     /// Posts JSON, once.
-    pub(super) async fn post(&self, body: String) -> Result<(), RequestError> {
+    pub(crate) async fn post(&self, body: String) -> Result<(), RequestError> {
         let request = self.http.post(self.url.clone());
         send(request.header(CONTENT_TYPE, "application/json").body(body)).await
     }
 
     /// Asks for the address, once.
-    pub(super) async fn get(&self) -> Result<(), RequestError> {
+    pub(crate) async fn get(&self) -> Result<(), RequestError> {
         send(self.http.get(self.url.clone())).await
     }
 }
@@ -76,8 +94,7 @@ async fn send(request: RequestBuilder) -> Result<(), RequestError> {
     match request.send().await {
         Ok(answer) if answer.status().is_success() => Ok(()),
         Ok(answer) => Err(RequestError::Status(answer.status().as_u16())),
-        Err(error) if error.is_connect() => Err(RequestError::Connect),
-        Err(_) => Err(RequestError::Broken),
+        Err(error) => Err(RequestError::of(&error)),
     }
 }
 
@@ -114,5 +131,26 @@ mod tests {
         for (error, text) in table {
             assert_eq!(error.to_string(), text);
         }
+    }
+
+    #[test]
+    fn only_what_the_receiver_says_again_is_final() {
+        for (status, may_pass) in [
+            (302, true),
+            (399, true),
+            (400, false),
+            (404, false),
+            (408, true),
+            (429, true),
+            (499, false),
+            (500, true),
+        ] {
+            assert_eq!(
+                RequestError::Status(status).may_pass(),
+                may_pass,
+                "{status}"
+            );
+        }
+        assert!(RequestError::Connect.may_pass() && RequestError::Broken.may_pass());
     }
 }
