@@ -90,6 +90,80 @@ pub struct Usage {
     pub cache_read_tokens: u64,
     /// Billed output, thinking included.
     pub output_tokens: u64,
+    /// Searches of the web, billed one by one.
+    pub web_searches: u64,
+    /// At which rate it was served.
+    pub tier: Tier,
+    /// Where it was computed.
+    pub geo: Geo,
+    /// How fast it was served.
+    pub speed: Speed,
+}
+
+/// At which rate an answer was served.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Tier {
+    /// The list price; what an answer that does not say was served at.
+    #[default]
+    Standard,
+    /// Capacity that was bought before.
+    Priority,
+    /// Half the list price: the answer came in a batch.
+    Batch,
+}
+
+impl Tier {
+    /// The word of the API.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Priority => "priority",
+            Self::Batch => "batch",
+        }
+    }
+}
+
+/// Where an answer was computed, as far as the price depends on it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Geo {
+    /// Anywhere, at the list price.
+    #[default]
+    Anywhere,
+    /// In the United States, which costs a tenth more.
+    Us,
+}
+
+impl Geo {
+    /// The word of the API.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Anywhere => "global",
+            Self::Us => "us",
+        }
+    }
+}
+
+/// How fast an answer was served.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Speed {
+    /// At the list price.
+    #[default]
+    Standard,
+    /// At about twice the list price.
+    Fast,
+}
+
+impl Speed {
+    /// The word of the API.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Fast => "fast",
+        }
+    }
 }
 
 impl Add for Usage {
@@ -108,8 +182,17 @@ impl Add for Usage {
                 .cache_read_tokens
                 .saturating_add(more.cache_read_tokens),
             output_tokens: self.output_tokens.saturating_add(more.output_tokens),
+            web_searches: self.web_searches.saturating_add(more.web_searches),
+            tier: shared(self.tier, more.tier),
+            geo: shared(self.geo, more.geo),
+            speed: shared(self.speed, more.speed),
         }
     }
+}
+
+/// What a sum says of its parts: what they have in common, and else what stands for the list price.
+fn shared<T: PartialEq + Default + Copy>(one: T, other: T) -> T {
+    if one == other { one } else { T::default() }
 }
 
 /// A reply that held a whole [`Answer`].
@@ -232,4 +315,37 @@ pub enum ShouldRetry {
     Yes,
     /// `false`.
     No,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sum_has_all_counters_and_the_price_words_that_its_parts_share() {
+        let part = |tier| Usage {
+            input_tokens: 1,
+            cache_write_5m_tokens: 2,
+            cache_write_1h_tokens: 3,
+            cache_read_tokens: 4,
+            output_tokens: 5,
+            web_searches: 6,
+            tier,
+            geo: Geo::Us,
+            speed: Speed::Fast,
+        };
+        let sum = part(Tier::Batch) + part(Tier::Batch);
+        let expected = Usage {
+            input_tokens: 2,
+            cache_write_5m_tokens: 4,
+            cache_write_1h_tokens: 6,
+            cache_read_tokens: 8,
+            output_tokens: 10,
+            web_searches: 12,
+            ..part(Tier::Batch)
+        };
+        assert_eq!(sum, expected);
+        let mixed = sum + part(Tier::Priority);
+        assert_eq!((mixed.tier, mixed.web_searches), (Tier::Standard, 18));
+    }
 }

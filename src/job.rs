@@ -92,6 +92,8 @@ pub struct Job {
     pub then: Vec<Template>,
     /// What it makes a call, or a chain of them, for each; `None` for one answer a slot.
     pub for_each: Option<ForEach>,
+    /// How its calls are handed in.
+    pub handing: Handing,
     /// How many items may be under way at once, at least 1.
     pub concurrency: u32,
     /// The model that is asked after the first is gone, or was overloaded to the last attempt.
@@ -181,6 +183,15 @@ impl Job {
     pub fn chain(&self) -> impl Iterator<Item = &Template> {
         iter::once(&self.template).chain(&self.then)
     }
+}
+
+/// How the calls of a job are handed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Handing {
+    /// One by one, answered at once.
+    Direct,
+    /// All calls of a slot as one message batch: half price, answered within a day.
+    Batch,
 }
 
 /// What a job makes a call for each.

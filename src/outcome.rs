@@ -174,6 +174,8 @@ reasons! {
         Interrupted = "interrupted",
         /// Retryable to the last attempt of an earlier run; a second time fails.
         Exhausted = "exhausted",
+        /// A batch ended before its turn came.
+        Batch = "batch",
         /// A person asked for the work again, by `offpeak retry`. That word stands for a further attempt of a call here.
         Asked = "asked",
     }

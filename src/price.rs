@@ -5,9 +5,12 @@
 
 use chrono::NaiveDate;
 
-use crate::answer::Usage;
+use crate::answer::{Geo, Speed, Tier, Usage};
 use crate::job::{Delivery, Request};
 use crate::money::Dollars;
+
+/// Billionths of a dollar for one web search: $10 for a thousand.
+const WEB_SEARCH: u128 = 10_000_000;
 
 /// Tokens by which prices are named.
 const MILLION: u128 = 1_000_000;
@@ -144,20 +147,34 @@ impl Price {
             (usage.cache_read_tokens, read),
             (usage.output_tokens, self.output),
         ];
-        let (times, over) = terms.factor()?;
-        // A fee for each use of a server tool would be one more summand after this, as no term changes it.
+        let (times, over) = terms.with(usage).factor()?;
         let dearest = tokens
             .iter()
             .map(|&(count, price)| u128::from(count) * u128::from(price.nanos()))
             .fold(0_u128, u128::saturating_add);
         let nanos = dearest.saturating_mul(times).div_ceil(over * MILLION);
-        Some(Dollars::from_nanos(
-            u64::try_from(nanos).unwrap_or(u64::MAX),
-        ))
+        // The fee of a search is the same on all terms.
+        let fees = u128::from(usage.web_searches).saturating_mul(WEB_SEARCH);
+        let nanos = u64::try_from(nanos.saturating_add(fees));
+        Some(Dollars::from_nanos(nanos.unwrap_or(u64::MAX)))
     }
 }
 
 impl Terms {
+    /// The same, as the answer says that it was served.
+    const fn with(self, usage: &Usage) -> Self {
+        let service = match (usage.tier, usage.speed) {
+            (Tier::Batch, _) => Service::Batch,
+            (Tier::Standard | Tier::Priority, Speed::Fast) => Service::Fast,
+            (Tier::Standard | Tier::Priority, Speed::Standard) => self.service,
+        };
+        let region = match usage.geo {
+            Geo::Us => Region::Us,
+            Geo::Anywhere => self.region,
+        };
+        Self { service, region }
+    }
+
     /// By what the price is multiplied and divided; `None` if that is not known.
     const fn factor(self) -> Option<(u128, u128)> {
         let (times, over) = match self.service {
@@ -183,7 +200,7 @@ pub const fn prompt_tokens(usage: &Usage) -> u64 {
 }
 
 /// What one request will take, as far as it can be told from its text alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Estimate {
     /// Hardly fewer tokens of input.
     pub tokens_low: u64,
@@ -204,9 +221,10 @@ pub struct Estimate {
 }
 
 /// Whether the input of a request can grow while the model works.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Growth {
     /// It is what we send.
+    #[default]
     None,
     /// Tools that the server runs add what they find, and may have a fee for each use.
     Tools,
@@ -239,6 +257,10 @@ mod tests {
         cache_write_1h_tokens: 1_000_000,
         cache_read_tokens: 1_000_000,
         output_tokens: 1_000_000,
+        web_searches: 0,
+        tier: Tier::Standard,
+        geo: Geo::Anywhere,
+        speed: Speed::Standard,
     };
 
     #[test]

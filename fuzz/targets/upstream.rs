@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use chrono::DateTime;
-use offpeak::answer::{Answer, FailureKind, SendFailure, ShouldRetry};
+use offpeak::answer::{Answer, FailureKind, SendFailure, ShouldRetry, StopReason};
 use offpeak::anthropic::failure::Head;
 use offpeak::anthropic::message::{Broken, Gathering};
 use offpeak::anthropic::stream::EventStream;
@@ -15,6 +15,7 @@ use offpeak::outcome::{Class, YieldReason};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// A secret that no message may repeat.
 const SECRET: &str = "gateway-secret-7";
@@ -36,6 +37,7 @@ pub fn stream(bytes: &[u8]) {
     assert_eq!(payloads, cut_payloads);
     if let Ok(answer) = &whole {
         plainly(answer, &payloads);
+        paused(answer);
     }
     message(bytes);
 }
@@ -90,6 +92,19 @@ fn plainly(answer: &Answer, payloads: &[Vec<u8>]) {
     assert_eq!(texts.into_values().collect::<String>(), answer.text);
 }
 
+/// Only a pause keeps blocks, and they are a JSON list; failed tools are few.
+fn paused(answer: &Answer) {
+    assert_eq!(
+        answer.paused.is_some(),
+        answer.stop_reason == StopReason::PauseTurn
+    );
+    if let Some(list) = &answer.paused {
+        // Numbers that fit no type of ours stay in their blocks as they came.
+        serde_json::from_str::<Vec<&RawValue>>(list).expect("it is a JSON list");
+    }
+    assert!(answer.tool_errors.len() <= 20);
+}
+
 /// The reason outlives its event; a fuzzer's few bytes may leak.
 fn leak(text: &str) -> &'static str {
     Box::leak(text.to_owned().into_boxed_str())
@@ -107,6 +122,7 @@ fn message(bytes: &[u8]) {
     let texts = blocks.iter().filter(|block| block["type"] == "text");
     let text: String = texts.filter_map(|block| block["text"].as_str()).collect();
     assert_eq!(text, answer.text);
+    paused(&answer);
 }
 
 /// Reads bytes as an error: the status in the first line, headers up to a blank one, and the body.

@@ -7,21 +7,21 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
-use reqwest::{RequestBuilder, Url};
+use reqwest::{Method, Url};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::answer::{FailureKind, SendFailure};
-use crate::job::{Delivery, KeyId, Request};
+use crate::job::{KeyId, Request};
 
-use super::client::{Client, Unsendable};
-use super::exchange::{Exchange, Expect, cause};
+use super::client::{Asked, Client, Unsendable};
 use super::failure::excerpt;
 use super::timing::Limits;
-use super::{key, wire};
+use super::{usage, wire};
+
+const JSON: &str = "application/json";
 
 /// So many models are asked for at once.
 const PAGE: &str = "100";
@@ -116,9 +116,9 @@ struct Entry {
     deprecated_at: Option<DateTime<Utc>>,
     #[serde(default, deserialize_with = "instant")]
     retires_at: Option<DateTime<Utc>>,
-    #[serde(default, deserialize_with = "wire::count")]
+    #[serde(default, deserialize_with = "usage::count")]
     max_input_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "wire::count")]
+    #[serde(default, deserialize_with = "usage::count")]
     max_tokens: Option<u64>,
 }
 
@@ -158,7 +158,14 @@ impl Client {
             if let Some(id) = &after {
                 url.query_pairs_mut().append_pair("after_id", id);
             }
-            let (page, secret): (Page, _) = self.asked(key, self.http.get(url)).await?;
+            let asked = Asked {
+                method: Method::GET,
+                url,
+                key,
+                accept: JSON,
+                body: None,
+            };
+            let (page, secret): (Page, _) = self.answered(asked).await?;
             let last = page.data.last().map(|entry| entry.id.clone());
             models.extend(page.data.into_iter().map(|entry| entry.listed(secret)));
             if !page.has_more {
@@ -184,50 +191,32 @@ impl Client {
     /// # Errors
     /// What broke, as for a message; the request that cannot be built is [`FailureKind::Unsendable`].
     pub async fn count_tokens(&self, request: &Request) -> Result<u64, SendFailure> {
-        let body = wire::count_body(request).map_err(|error| unsendable(&error.into()))?;
-        let post = self
-            .http
-            .post(beside(&self.url, "messages/count_tokens"))
-            .header(CONTENT_TYPE, "application/json")
-            .body(body.to_string());
-        let (count, _): (Count, _) = self.asked(&request.key, post).await?;
+        let body = wire::count_body(request).map_err(Unsendable::from)?;
+        let asked = Asked {
+            method: Method::POST,
+            url: beside(&self.url, "messages/count_tokens"),
+            key: &request.key,
+            accept: JSON,
+            body: Some(body.to_string().into_bytes()),
+        };
+        let (count, _): (Count, _) = self.answered(asked).await?;
         Ok(count.input_tokens)
     }
 
     /// Sends once, and reads the JSON that comes; with the secret, of which no text may tell.
-    async fn asked<T: DeserializeOwned>(
+    async fn answered<T: DeserializeOwned>(
         &self,
-        key: &KeyId,
-        asking: RequestBuilder,
+        asked: Asked<'_>,
     ) -> Result<(T, &SecretString), SendFailure> {
         let settings = &self.settings;
-        let secret = settings.keys.get(key);
-        let secret =
-            secret.ok_or_else(|| unsendable(&Unsendable::NoSecret { key: key.clone() }))?;
-        let (name, value) = key::header(settings.auth, secret)
-            .ok_or_else(|| unsendable(&Unsendable::Header { key: key.clone() }))?;
-        let ready = asking
-            .header(ACCEPT, "application/json")
-            .header("anthropic-version", self.version.clone())
-            .header(name, value)
-            .build()
-            .map_err(|error| {
-                unsendable(&Unsendable::Build {
-                    problem: cause(&error),
-                })
-            })?;
+        let (secret, ready) = self.ready(asked)?;
         let limits = Limits {
             first_byte: settings.first_byte,
             idle: settings.idle,
             whole: PATIENCE,
         };
-        let expect = Expect {
-            delivery: Delivery::Whole,
-            max_bytes: settings.max_answer_bytes,
-            connect: settings.connect,
-        };
-        let exchange = Exchange::start(&*settings.clock, limits, secret, expect);
-        let (head, body) = exchange.body(&self.http, ready).await?;
+        let exchange = self.exchange(limits, secret, settings.max_answer_bytes);
+        let (head, body) = exchange.fetch(&self.http, ready).await?;
         let value = read(&body).ok_or_else(|| {
             let seen = excerpt(&String::from_utf8_lossy(&body), secret);
             let message = format!("not the JSON that was asked for: {seen}");
@@ -241,10 +230,6 @@ impl Client {
 fn read<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
     let object = serde_json::from_slice::<Value>(body).ok();
     serde_json::from_value(object.filter(Value::is_object)?).ok()
-}
-
-fn unsendable(reason: &Unsendable) -> SendFailure {
-    SendFailure::new(FailureKind::Unsendable, reason.to_string())
 }
 
 /// Another address of the API: `/v1/…` in place of `/v1/messages`, under the same prefix.

@@ -5,17 +5,18 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use reqwest::{Method, Url};
 use secrecy::SecretString;
 
 use crate::answer::{FailureKind, Reply, SendFailure, Usage};
-use crate::engine::ports::{Clock, Pending, Upstream};
+use crate::engine::ports::{Batches, Clock, Pending, Upstream};
 use crate::job::{Delivery, KeyId, Request};
 use crate::money::Dollars;
 use crate::price::{Estimate, Terms};
 use crate::secret::SecretError;
 
+use super::batch::BatchError;
 use super::exchange::{Exchange, Expect, cause};
 use super::key;
 use super::models::{Models, PriceSource};
@@ -122,15 +123,34 @@ pub(super) enum Unsendable {
     Header { key: KeyId },
     #[error(transparent)]
     Body(#[from] BodyError),
+    #[error(transparent)]
+    Batch(#[from] BatchError),
     #[error("the request cannot be built: {problem}")]
     Build { problem: String },
+}
+
+impl From<Unsendable> for SendFailure {
+    fn from(reason: Unsendable) -> Self {
+        Self::new(FailureKind::Unsendable, reason.to_string())
+    }
+}
+
+/// A request of HTTP before its key and version are added.
+pub(super) struct Asked<'a> {
+    pub method: Method,
+    pub url: Url,
+    pub key: &'a KeyId,
+    pub accept: &'static str,
+    /// JSON; `None` for a request without a body.
+    pub body: Option<Vec<u8>>,
 }
 
 /// A client of the Messages API.
 pub struct Client {
     pub(super) http: reqwest::Client,
+    /// The address of `POST /v1/messages`.
     pub(super) url: Url,
-    pub(super) version: HeaderValue,
+    version: HeaderValue,
     pub(super) settings: ClientSettings,
 }
 
@@ -176,9 +196,7 @@ impl Client {
     }
 
     async fn attempt(&self, request: &Request) -> Result<Reply, SendFailure> {
-        let (secret, ready) = self
-            .prepare(request)
-            .map_err(|reason| SendFailure::new(FailureKind::Unsendable, reason.to_string()))?;
+        let (secret, ready) = self.prepare(request)?;
         let limits = Limits {
             first_byte: match request.delivery {
                 Delivery::Stream => self.settings.first_byte,
@@ -188,39 +206,51 @@ impl Client {
             idle: self.settings.idle,
             whole: request.timeout,
         };
-        let plan = Expect {
+        let expect = Expect {
             delivery: request.delivery,
             max_bytes: self.settings.max_answer_bytes,
             connect: self.settings.connect,
         };
-        Exchange::start(&*self.settings.clock, limits, secret, plan)
+        Exchange::start(&*self.settings.clock, limits, secret, expect)
             .run(&self.http, ready)
             .await
     }
 
     fn prepare(&self, request: &Request) -> Result<(&SecretString, reqwest::Request), Unsendable> {
-        let id = &request.key;
+        self.ready(Asked {
+            method: Method::POST,
+            url: self.url.clone(),
+            key: &request.key,
+            accept: match request.delivery {
+                Delivery::Stream => "text/event-stream",
+                Delivery::Whole => "application/json",
+            },
+            body: Some(wire::body_bytes(request)?),
+        })
+    }
+
+    /// Adds key and version; the secret is what no reply may repeat.
+    pub(super) fn ready(
+        &self,
+        asked: Asked<'_>,
+    ) -> Result<(&SecretString, reqwest::Request), Unsendable> {
+        let id = asked.key;
         let secret = self.settings.keys.get(id);
         let secret = secret.ok_or_else(|| Unsendable::NoSecret { key: id.clone() })?;
-        let body = wire::body_bytes(request)?;
         let (name, value) = key::header(self.settings.auth, secret)
             .ok_or_else(|| Unsendable::Header { key: id.clone() })?;
-        let accept = match request.delivery {
-            Delivery::Stream => "text/event-stream",
-            Delivery::Whole => "application/json",
-        };
-        let ready = self
+        let mut ready = self
             .http
-            .post(self.url.clone())
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, accept)
+            .request(asked.method, asked.url)
+            .header(ACCEPT, asked.accept)
             .header("anthropic-version", self.version.clone())
-            .header(name, value)
-            .body(body)
-            .build()
-            .map_err(|error| Unsendable::Build {
-                problem: cause(&error),
-            })?;
+            .header(name, value);
+        if let Some(body) = asked.body {
+            ready = ready.header(CONTENT_TYPE, "application/json").body(body);
+        }
+        let ready = ready.build().map_err(|error| Unsendable::Build {
+            problem: cause(&error),
+        })?;
         Ok((secret, ready))
     }
 }
@@ -242,5 +272,9 @@ impl Upstream for Client {
 
     fn estimate(&self, request: &Request) -> Estimate {
         self.settings.models.estimate(request)
+    }
+
+    fn batches(&self) -> Option<&dyn Batches> {
+        Some(self)
     }
 }

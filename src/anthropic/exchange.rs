@@ -84,41 +84,74 @@ impl<'a> Exchange<'a> {
         http: &reqwest::Client,
         ready: reqwest::Request,
     ) -> Result<Reply, SendFailure> {
-        let mut response = self.open(http, ready).await?;
-        let head = Head::read(
-            response.status().as_u16(),
-            response.headers(),
-            self.clock.now(),
-            self.secret,
-        );
-        let answer = match head.status {
-            200..=299 if self.comes_as_stream(&head) => {
-                self.read_stream(&head, &mut response).await
-            }
-            200..=299 => self.read_whole(&head, &mut response).await,
-            300..=399 => Err(head.redirect(self.secret)),
-            _ => Err(self.read_refusal(&head, &mut response).await),
-        };
-        match answer {
-            Ok(answer) => Ok(Reply {
-                answer: redacted(answer, self.secret),
-                status: head.status,
-                request_id: head.request_id(),
-                first_byte: self.first_byte,
-            }),
-            Err(failure) => Err(SendFailure {
-                first_byte: self.first_byte,
-                ..failure
-            }),
-        }
+        let reply = self.reply(http, ready).await;
+        reply.map_err(|failure| self.stamped(failure))
     }
 
-    /// Sends the request and brings a body of success back as it is.
-    pub async fn body(
+    /// Sends a request whose answer is no Message, and hands over what a success brings until it ends or `take` has had
+    /// enough.
+    pub async fn drain(
         mut self,
         http: &reqwest::Client,
         ready: reqwest::Request,
+        take: impl FnMut(&[u8]) -> bool,
+    ) -> Result<Head, SendFailure> {
+        let head = match self.accepted(http, ready).await {
+            Ok((head, mut response)) => {
+                self.gather(&head, &mut response, take).await.map(|()| head)
+            }
+            Err(failure) => Err(failure),
+        };
+        head.map_err(|failure| self.stamped(failure))
+    }
+
+    /// The same, with the whole body at once.
+    pub async fn fetch(
+        self,
+        http: &reqwest::Client,
+        ready: reqwest::Request,
     ) -> Result<(Head, Vec<u8>), SendFailure> {
+        let mut body = Vec::new();
+        let take = |bytes: &[u8]| {
+            body.extend_from_slice(bytes);
+            false
+        };
+        let head = self.drain(http, ready, take).await?;
+        Ok((head, body))
+    }
+
+    async fn reply(
+        &mut self,
+        http: &reqwest::Client,
+        ready: reqwest::Request,
+    ) -> Result<Reply, SendFailure> {
+        let (head, mut response) = self.accepted(http, ready).await?;
+        let answer = if self.comes_as_stream(&head) {
+            self.read_stream(&head, &mut response).await
+        } else {
+            self.read_whole(&head, &mut response).await
+        };
+        Ok(Reply {
+            answer: redacted(answer?, self.secret),
+            status: head.status,
+            request_id: head.request_id(),
+            first_byte: self.first_byte,
+        })
+    }
+
+    fn stamped(&self, failure: SendFailure) -> SendFailure {
+        SendFailure {
+            first_byte: self.first_byte,
+            ..failure
+        }
+    }
+
+    /// Sends, and goes on if the status is a success.
+    async fn accepted(
+        &mut self,
+        http: &reqwest::Client,
+        ready: reqwest::Request,
+    ) -> Result<(Head, Response), SendFailure> {
         let mut response = self.open(http, ready).await?;
         let head = Head::read(
             response.status().as_u16(),
@@ -127,15 +160,7 @@ impl<'a> Exchange<'a> {
             self.secret,
         );
         match head.status {
-            200..=299 => {
-                let mut body = Vec::new();
-                self.gather(&head, &mut response, |bytes| {
-                    body.extend_from_slice(bytes);
-                    false
-                })
-                .await?;
-                Ok((head, body))
-            }
+            200..=299 => Ok((head, response)),
             300..=399 => Err(head.redirect(self.secret)),
             _ => Err(self.read_refusal(&head, &mut response).await),
         }

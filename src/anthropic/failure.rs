@@ -23,7 +23,7 @@ pub const MAX_ERROR_BYTES: usize = 64 * 1024;
 const MAX_EXCERPT: usize = 200;
 
 /// The longest word (`error.type`, `request-id`) that is kept, in characters.
-const MAX_WORD: usize = 100;
+pub(super) const MAX_WORD: usize = 100;
 
 /// What status and headers say.
 #[derive(Debug)]
@@ -122,13 +122,36 @@ impl Head {
     /// A status that is no success, with the first [`MAX_ERROR_BYTES`] of its body.
     #[must_use]
     pub fn refused(&self, body: &[u8], secret: &SecretString) -> SendFailure {
-        self.with_body(FailureKind::Status, body, secret)
+        let seen = seen(body, secret);
+        let failure = if seen.is_empty() {
+            let message = format!("status {} with an empty body", self.status);
+            self.failure(FailureKind::Status, message)
+        } else {
+            self.failure(FailureKind::Status, seen)
+        };
+        told_by(failure, body, secret)
     }
 
     /// A success with a body that is no Message.
     #[must_use]
     pub fn not_a_message(&self, body: &[u8], secret: &SecretString) -> SendFailure {
-        self.with_body(FailureKind::NotAMessage, body, secret)
+        self.not_a("Message", body, secret)
+    }
+
+    /// A success with a body that is not what was asked for, such as a Message.
+    #[must_use]
+    pub fn not_a(&self, what: &str, body: &[u8], secret: &SecretString) -> SendFailure {
+        let seen = seen(body, secret);
+        let message = if seen.is_empty() {
+            format!("an empty body where a {what} was expected")
+        } else {
+            format!("no {what}: {}", tidy(&seen, MAX_EXCERPT - 20))
+        };
+        told_by(
+            self.failure(FailureKind::NotAMessage, message),
+            body,
+            secret,
+        )
     }
 
     /// An `error` event inside a stream.
@@ -140,30 +163,24 @@ impl Head {
         );
         told(failure, data, secret)
     }
+}
 
-    fn with_body(&self, kind: FailureKind, body: &[u8], secret: &SecretString) -> SendFailure {
-        let text = String::from_utf8_lossy(&body[..body.len().min(MAX_ERROR_BYTES)]);
-        let seen = excerpt(&text, secret);
-        let failure = match (kind, seen.is_empty()) {
-            (FailureKind::NotAMessage, true) => {
-                self.failure(kind, "an empty body where a Message was expected")
-            }
-            (FailureKind::NotAMessage, false) => self.failure(
-                kind,
-                format!("no Message: {}", tidy(&seen, MAX_EXCERPT - 20)),
-            ),
-            (_, true) => self.failure(kind, format!("status {} with an empty body", self.status)),
-            (_, false) => self.failure(kind, seen),
-        };
-        match serde_json::from_slice::<Value>(body) {
-            Ok(value) => told(failure, &value, secret),
-            Err(_) => failure,
-        }
+/// The beginning of a body, clean.
+fn seen(body: &[u8], secret: &SecretString) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(MAX_ERROR_BYTES)]);
+    excerpt(&text, secret)
+}
+
+/// Adds what a body says about itself, if it is JSON.
+fn told_by(failure: SendFailure, body: &[u8], secret: &SecretString) -> SendFailure {
+    match serde_json::from_slice::<Value>(body) {
+        Ok(value) => told(failure, &value, secret),
+        Err(_) => failure,
     }
 }
 
 /// Adds what an error body or event says about itself, in our shape or in that of a gateway.
-fn told(mut failure: SendFailure, body: &Value, secret: &SecretString) -> SendFailure {
+pub(super) fn told(mut failure: SendFailure, body: &Value, secret: &SecretString) -> SendFailure {
     let error = &body["error"];
     let word = |value: &Value| {
         value
@@ -221,7 +238,7 @@ fn without_markup(html: &str) -> String {
 }
 
 /// Joins the words with single blanks and cuts at so many characters.
-fn tidy(text: &str, max_chars: usize) -> String {
+pub(super) fn tidy(text: &str, max_chars: usize) -> String {
     let mut line = String::new();
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     for word in words.filter(|word| !word.is_empty()) {

@@ -13,11 +13,15 @@ use serde_json::Value;
 
 use crate::answer::{Answer, StopReason, Usage};
 
-use super::wire::{Counters, Message, boxed_counters, is_object, word};
+use super::blocks::{self, Blocks};
+use super::usage::{Counters, boxed_counters};
+use super::wire::{Message, is_object, word};
 
 const NO_START: &str = "the stream ended before `message_start`";
 
 const BEGUN_TWICE: &str = "a message began inside another";
+
+const TORN_BLOCK: &str = "a block of the paused answer is torn, so it cannot be sent back";
 
 const BAD_JSON: &str = "an event of the stream holds invalid JSON";
 
@@ -28,7 +32,9 @@ pub struct Gathering {
     id: String,
     model: String,
     /// The text blocks by their index in the message.
-    blocks: BTreeMap<u64, String>,
+    texts: BTreeMap<u64, String>,
+    /// What is more than plain text.
+    blocks: Blocks,
     counters: Counters,
     stop_reason: Option<String>,
 }
@@ -115,8 +121,11 @@ impl Gathering {
             && let Ok(event) = serde_json::from_str::<Event<'_>>(data)
         {
             self.apply(event, data);
-        } else if !is_foreign(data) {
-            self.stage = Stage::Broken(Broken::Cut(BAD_JSON));
+            return;
+        }
+        match foreign_kind(data) {
+            Some(kind) => self.keep(&kind, data),
+            None => self.stage = Stage::Broken(Broken::Cut(BAD_JSON)),
         }
     }
 
@@ -136,7 +145,7 @@ impl Gathering {
     ///
     /// # Errors
     /// How it broke, or what is missing.
-    pub fn finish(self) -> Result<Answer, Broken> {
+    pub fn finish(mut self) -> Result<Answer, Broken> {
         match self.stage {
             Stage::Broken(broken) => return Err(broken),
             Stage::Empty => return Err(Broken::Cut(NO_START)),
@@ -146,14 +155,22 @@ impl Gathering {
         let Some(reason) = self.stop_reason else {
             return Err(Broken::Cut("the stream ended without a `stop_reason`"));
         };
+        let stop_reason = StopReason::from(reason.as_str());
+        let tool_errors = self.blocks.take_tool_errors();
+        let paused = if stop_reason == StopReason::PauseTurn {
+            let list = self.blocks.put_together(&self.texts);
+            Some(list.ok_or(Broken::Cut(TORN_BLOCK))?)
+        } else {
+            None
+        };
         Ok(Answer {
             id: self.id,
             model: self.model,
-            text: join(self.blocks),
-            stop_reason: StopReason::from(reason.as_str()),
+            text: blocks::joined(self.texts.into_values()),
+            stop_reason,
             usage: self.counters.usage(),
-            paused: None,
-            tool_errors: Vec::new(),
+            paused,
+            tool_errors,
         })
     }
 
@@ -163,10 +180,14 @@ impl Gathering {
         let index = event.index.unwrap_or_default();
         match &*event.kind {
             "message_start" => self.begin(*event.message.unwrap_or_default()),
-            "content_block_start" if block.kind == "text" => self.add_text(index, &block.text),
+            "content_block_start" if block.kind == "text" => {
+                self.add_text(index, &block.text);
+                self.keep(&event.kind, data);
+            }
             "content_block_delta" if delta.kind == "text_delta" => {
                 self.add_text(index, &delta.text);
             }
+            "content_block_start" | "content_block_delta" => self.keep(&event.kind, data),
             "message_delta" => {
                 self.stop_reason = delta.stop_reason.or(self.stop_reason.take());
                 self.counters.replace_with(*event.usage.unwrap_or_default());
@@ -188,7 +209,8 @@ impl Gathering {
     /// Begins a message; a second one after text is a gateway that asked again, and its text would be joined to the
     /// first.
     fn begin(&mut self, message: Message) {
-        if !self.blocks.is_empty() || self.stop_reason.is_some() {
+        let is_under_way = !self.texts.is_empty() || !self.blocks.is_empty();
+        if is_under_way || self.stop_reason.is_some() {
             self.stage = Stage::Broken(Broken::Cut(BEGUN_TWICE));
             return;
         }
@@ -199,34 +221,38 @@ impl Gathering {
             .replace_with(message.usage.unwrap_or_default());
     }
 
+    /// Keeps what an event says of a block beyond its text; before a message has begun there is none.
+    fn keep(&mut self, kind: &str, data: &str) {
+        match (kind, &self.stage) {
+            ("content_block_start", Stage::Begun) => self.blocks.begin(data),
+            ("content_block_delta", Stage::Begun) => self.blocks.grow(data),
+            _ => {}
+        }
+    }
+
     fn add_text(&mut self, index: u64, text: &str) {
-        self.blocks.entry(index).or_default().push_str(text);
+        self.texts.entry(index).or_default().push_str(text);
     }
 }
 
-/// Joins the blocks in the order of the message; a single block is moved, not copied.
-fn join(blocks: BTreeMap<u64, String>) -> String {
-    let mut texts = blocks.into_values();
-    let mut all = texts.next().unwrap_or_default();
-    texts.for_each(|text| all.push_str(&text));
-    all
-}
-
-/// Whether data that does not fit our types is valid JSON of a kind that we need not understand.
-fn is_foreign(data: &str) -> bool {
+/// The kind of an event that does not fit our types, if it is valid JSON of a kind that we need not understand; empty
+/// if it has none.
+fn foreign_kind(data: &str) -> Option<String> {
     if !is_object(data.as_bytes()) {
-        return serde_json::from_str::<IgnoredAny>(data).is_ok();
+        return serde_json::from_str::<IgnoredAny>(data)
+            .ok()
+            .map(|_| String::new());
     }
     // An object without an outline is broken, or says one thing twice: its text must not go missing unseen.
-    let Ok(outline) = serde_json::from_str::<Outline>(data) else {
-        return false;
+    let outline = serde_json::from_str::<Outline>(data).ok()?;
+    let kind = outline.kind.unwrap_or_default();
+    let is_foreign = match kind.as_str() {
+        "content_block_delta" => outline.delta["type"] != "text_delta",
+        "content_block_start" => outline.content_block["type"] != "text",
+        "message_start" | "message_delta" | "message_stop" | "error" => false,
+        _ => true,
     };
-    match outline.kind.as_deref() {
-        Some("content_block_delta") => outline.delta["type"] != "text_delta",
-        Some("content_block_start") => outline.content_block["type"] != "text",
-        Some("message_start" | "message_delta" | "message_stop" | "error") => false,
-        Some(_) | None => true,
-    }
+    is_foreign.then_some(kind)
 }
 
 #[cfg(test)]

@@ -321,6 +321,7 @@ mod tests {
             cache_write_1h_tokens: 1_000_000,
             cache_read_tokens: 1_000_000,
             output_tokens: 1_000_000,
+            ..Usage::default()
         };
         let models = Models::embedded();
         assert_eq!(

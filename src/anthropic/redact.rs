@@ -9,6 +9,8 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::answer::{Answer, StopReason};
 
+use super::failure::{MAX_WORD, tidy};
+
 /// What stands in a text where a secret stood.
 const REDACTED: &str = "[redacted]";
 
@@ -35,7 +37,8 @@ pub(crate) fn redact(text: &str, secret: &SecretString) -> String {
     without_key_words(without_beginning(&text, secret))
 }
 
-/// The answer with its words redacted; its text is what the user asked for and stays as it is.
+/// The answer with its words redacted; its text is what the user asked for and stays as it is, and so do the blocks that
+/// must go back unchanged.
 pub(super) fn redacted(answer: Answer, secret: &SecretString) -> Answer {
     let stop_reason = match answer.stop_reason {
         StopReason::Other(word) => StopReason::Other(redact(&word, secret)),
@@ -47,10 +50,13 @@ pub(super) fn redacted(answer: Answer, secret: &SecretString) -> Answer {
         | StopReason::PauseTurn
         | StopReason::Refusal) => known,
     };
+    let lines = answer.tool_errors.iter();
+    let tool_errors = lines.map(|line| tidy(&redact(line, secret), MAX_WORD));
     Answer {
         id: redact(&answer.id, secret),
         model: redact(&answer.model, secret),
         stop_reason,
+        tool_errors: tool_errors.collect(),
         ..answer
     }
 }
@@ -255,8 +261,8 @@ mod tests {
             text: "gateway-7".to_owned(),
             stop_reason: StopReason::Other("no gateway-7".to_owned()),
             usage: None,
-            paused: None,
-            tool_errors: Vec::new(),
+            paused: Some("[\"gateway-7\"]".to_owned()),
+            tool_errors: vec!["web_search:\n no gateway-7".to_owned()],
         };
         let clean = redacted(answer, &SecretString::from("gateway-7"));
         assert_eq!(
@@ -265,5 +271,7 @@ mod tests {
         );
         assert_eq!(clean.stop_reason.as_str(), "no [redacted]");
         assert_eq!(clean.text, "gateway-7");
+        assert_eq!(clean.paused.as_deref(), Some("[\"gateway-7\"]"));
+        assert_eq!(clean.tool_errors, ["web_search: no [redacted]"]);
     }
 }

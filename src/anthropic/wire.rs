@@ -5,11 +5,16 @@
 //! missing instead of spoiling an answer.
 
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::answer::{Answer, StopReason, Usage};
+use crate::answer::{Answer, StopReason};
 use crate::job::{Delivery, Request, SystemBlock};
+
+use super::blocks;
+use super::usage::{Counters, counters};
 
 /// The API's limit for the body of one request, in bytes.
 pub const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
@@ -31,6 +36,14 @@ pub enum BodyError {
     Extra {
         /// The field's name.
         field: String,
+        /// What the parser says.
+        problem: String,
+    },
+    /// What the model wrote before it paused is no list of content blocks.
+    #[error("part {part} of the paused answer is no JSON list: {problem}")]
+    SoFar {
+        /// Which part, counted from 1.
+        part: usize,
         /// What the parser says.
         problem: String,
     },
@@ -56,40 +69,16 @@ pub enum BodyError {
 /// The JSON body of a request, with its fields in the order of the documentation.
 ///
 /// A field of `extra` that the request itself has a place for is left out: `config` refuses it with a place in the
-/// file.
+/// file. What the model wrote before it paused follows the user message as one assistant message.
 ///
 /// # Errors
-/// [`BodyError::Extra`] and [`BodyError::WholeTooLong`].
+/// [`BodyError::Extra`], [`BodyError::SoFar`] and [`BodyError::WholeTooLong`].
+///
+/// # Panics
+/// Never: what is put together was read as JSON before.
 pub fn body(request: &Request) -> Result<Value, BodyError> {
-    if request.delivery == Delivery::Whole && request.max_tokens > MAX_TOKENS_WHOLE {
-        return Err(BodyError::WholeTooLong {
-            found: request.max_tokens,
-        });
-    }
-    let mut body = Map::new();
-    body.insert("model".to_owned(), json!(request.model));
-    body.insert("max_tokens".to_owned(), json!(request.max_tokens));
-    if !request.system.is_empty() {
-        body.insert("system".to_owned(), system_value(&request.system));
-    }
-    for (field, text) in &request.extra {
-        if OWN_FIELDS.contains(&field.as_str()) {
-            continue;
-        }
-        let value = serde_json::from_str(text).map_err(|error| BodyError::Extra {
-            field: field.clone(),
-            problem: error.to_string(),
-        })?;
-        body.insert(field.clone(), value);
-    }
-    body.insert(
-        "messages".to_owned(),
-        json!([{ "role": "user", "content": request.prompt }]),
-    );
-    if request.delivery == Delivery::Stream {
-        body.insert("stream".to_owned(), Value::Bool(true));
-    }
-    Ok(Value::Object(body))
+    let body = Body::checked(request)?;
+    Ok(serde_json::to_value(&body).expect("a body of JSON texts is JSON"))
 }
 
 /// The body fields that count toward the input of a request, and that its count takes.
@@ -116,16 +105,111 @@ pub fn count_body(request: &Request) -> Result<Value, BodyError> {
     Ok(body)
 }
 
-/// The bytes of [`body`].
+/// The bytes of [`body`]; the blocks of a paused answer are byte by byte what came.
 ///
 /// # Errors
 /// Those of [`body`], and [`BodyError::TooLarge`].
+///
+/// # Panics
+/// Never, as [`body`].
 pub fn body_bytes(request: &Request) -> Result<Vec<u8>, BodyError> {
-    let bytes = body(request)?.to_string().into_bytes();
+    let body = Body::checked(request)?;
+    let bytes = serde_json::to_vec(&body).expect("a body of JSON texts is JSON");
     if bytes.len() > MAX_BODY_BYTES {
         return Err(BodyError::TooLarge { found: bytes.len() });
     }
     Ok(bytes)
+}
+
+/// The body of a request, before it takes the form of bytes or of a value.
+pub(super) struct Body<'a> {
+    /// Everything before the messages.
+    fields: Map<String, Value>,
+    prompt: &'a str,
+    /// The blocks that the model wrote before it paused.
+    so_far: Vec<&'a RawValue>,
+    delivery: Delivery,
+}
+
+/// The assistant message that goes on.
+#[derive(Serialize)]
+struct Assistant<'a> {
+    role: &'static str,
+    content: &'a [&'a RawValue],
+}
+
+impl<'a> Body<'a> {
+    /// The body of a request that is sent by itself.
+    fn checked(request: &'a Request) -> Result<Self, BodyError> {
+        if request.delivery == Delivery::Whole && request.max_tokens > MAX_TOKENS_WHOLE {
+            return Err(BodyError::WholeTooLong {
+                found: request.max_tokens,
+            });
+        }
+        Self::new(request, request.delivery)
+    }
+
+    /// The body of a request that is a part of a batch: nobody waits on a connection, so it may be long.
+    pub fn in_batch(request: &'a Request) -> Result<Self, BodyError> {
+        Self::new(request, Delivery::Whole)
+    }
+
+    fn new(request: &'a Request, delivery: Delivery) -> Result<Self, BodyError> {
+        let mut fields = Map::new();
+        fields.insert("model".to_owned(), json!(request.model));
+        fields.insert("max_tokens".to_owned(), json!(request.max_tokens));
+        if !request.system.is_empty() {
+            fields.insert("system".to_owned(), system_value(&request.system));
+        }
+        for (field, text) in &request.extra {
+            if OWN_FIELDS.contains(&field.as_str()) {
+                continue;
+            }
+            let value = serde_json::from_str(text).map_err(|error| BodyError::Extra {
+                field: field.clone(),
+                problem: error.to_string(),
+            })?;
+            fields.insert(field.clone(), value);
+        }
+        let mut so_far = Vec::new();
+        for (index, list) in request.so_far.iter().enumerate() {
+            let blocks: Vec<&RawValue> =
+                serde_json::from_str(list).map_err(|error| BodyError::SoFar {
+                    part: index + 1,
+                    problem: error.to_string(),
+                })?;
+            so_far.extend(blocks);
+        }
+        Ok(Self {
+            fields,
+            prompt: &request.prompt,
+            so_far,
+            delivery,
+        })
+    }
+}
+
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut body = serializer.serialize_map(None)?;
+        for (name, value) in &self.fields {
+            body.serialize_entry(name, value)?;
+        }
+        let user = json!({ "role": "user", "content": self.prompt });
+        if self.so_far.is_empty() {
+            body.serialize_entry("messages", &[user])?;
+        } else {
+            let assistant = Assistant {
+                role: "assistant",
+                content: &self.so_far,
+            };
+            body.serialize_entry("messages", &(user, assistant))?;
+        }
+        if self.delivery == Delivery::Stream {
+            body.serialize_entry("stream", &true)?;
+        }
+        body.end()
+    }
 }
 
 /// A plain string if there is one block without a breakpoint, and else a list of text blocks.
@@ -156,9 +240,9 @@ pub struct Message {
     /// The model that answered.
     #[serde(default, deserialize_with = "word")]
     pub model: Option<String>,
-    /// Blocks of many types; only `text` blocks are read.
+    /// Blocks of many types, as they came; `None` if there are none or `null`.
     #[serde(default)]
-    pub content: Value,
+    pub content: Option<Box<RawValue>>,
     /// Why it stopped; null means broken.
     #[serde(default, deserialize_with = "word")]
     pub stop_reason: Option<String>,
@@ -195,94 +279,18 @@ impl Message {
         if self.kind.as_deref() != Some("message") {
             return None;
         }
+        let content = self.content.as_deref().map_or("null", RawValue::get);
+        let (text, tool_errors) = blocks::read(content)?;
+        let stop_reason = StopReason::from(self.stop_reason.as_deref().unwrap_or("null"));
+        let paused = (stop_reason == StopReason::PauseTurn).then(|| blocks::list(content));
         Some(Answer {
             id: self.id.unwrap_or_default(),
             model: self.model.unwrap_or_default(),
-            text: text_of(&self.content),
-            stop_reason: StopReason::from(self.stop_reason.as_deref().unwrap_or("null")),
+            text,
+            stop_reason,
             usage: self.usage.and_then(|counters| counters.usage()),
-            paused: None,
-            tool_errors: Vec::new(),
-        })
-    }
-}
-
-/// The `text` blocks in order, joined.
-fn text_of(content: &Value) -> String {
-    let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
-    let texts = blocks.iter().filter(|block| block["type"] == "text");
-    texts.filter_map(|block| block["text"].as_str()).collect()
-}
-
-/// The token counters of a Message or of an event, each known or not.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-pub struct Counters {
-    /// Tokens after the last cache breakpoint.
-    #[serde(default, deserialize_with = "count")]
-    pub input_tokens: Option<u64>,
-    /// Tokens written to the cache, for any lifetime.
-    #[serde(default, deserialize_with = "count")]
-    pub cache_creation_input_tokens: Option<u64>,
-    /// Tokens read from the cache.
-    #[serde(default, deserialize_with = "count")]
-    pub cache_read_input_tokens: Option<u64>,
-    /// Billed output, thinking included.
-    #[serde(default, deserialize_with = "count")]
-    pub output_tokens: Option<u64>,
-    /// The writes by lifetime.
-    #[serde(default, deserialize_with = "split")]
-    pub cache_creation: CacheCreation,
-}
-
-/// The cache writes by lifetime.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-pub struct CacheCreation {
-    /// For five minutes.
-    #[serde(default, deserialize_with = "count")]
-    pub ephemeral_5m_input_tokens: Option<u64>,
-    /// For one hour.
-    #[serde(default, deserialize_with = "count")]
-    pub ephemeral_1h_input_tokens: Option<u64>,
-}
-
-impl Counters {
-    /// Takes the known counters of a later event in place of ours: they are cumulative.
-    pub fn replace_with(&mut self, later: Self) {
-        self.input_tokens = later.input_tokens.or(self.input_tokens);
-        self.cache_creation_input_tokens = later
-            .cache_creation_input_tokens
-            .or(self.cache_creation_input_tokens);
-        self.cache_read_input_tokens = later
-            .cache_read_input_tokens
-            .or(self.cache_read_input_tokens);
-        self.output_tokens = later.output_tokens.or(self.output_tokens);
-        let (mine, later) = (&mut self.cache_creation, later.cache_creation);
-        mine.ephemeral_5m_input_tokens = later
-            .ephemeral_5m_input_tokens
-            .or(mine.ephemeral_5m_input_tokens);
-        mine.ephemeral_1h_input_tokens = later
-            .ephemeral_1h_input_tokens
-            .or(mine.ephemeral_1h_input_tokens);
-    }
-
-    /// The usage, if input and output are known.
-    ///
-    /// The cache counters may be missing and are zero then. Writes without a split count as the default lifetime.
-    #[must_use]
-    pub fn usage(&self) -> Option<Usage> {
-        let split = self.cache_creation;
-        let short = split.ephemeral_5m_input_tokens.unwrap_or(0);
-        let long = split.ephemeral_1h_input_tokens.unwrap_or(0);
-        let writes = self
-            .cache_creation_input_tokens
-            .unwrap_or(short.saturating_add(long));
-        let long = long.min(writes);
-        Some(Usage {
-            input_tokens: self.input_tokens?,
-            cache_write_5m_tokens: writes - long,
-            cache_write_1h_tokens: long,
-            cache_read_tokens: self.cache_read_input_tokens.unwrap_or(0),
-            output_tokens: self.output_tokens?,
+            paused,
+            tool_errors,
         })
     }
 }
@@ -298,36 +306,6 @@ pub(super) fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
         Value::String(text) => Some(text),
         _ => None,
     })
-}
-
-/// Counters; anything that is no object of them counts as missing.
-fn counters<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Counters>, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    Ok(object(value).and_then(|object| serde_json::from_value(object).ok()))
-}
-
-/// The same in a box, for events that almost never have any.
-pub(super) fn boxed_counters<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Box<Counters>>, D::Error> {
-    Ok(counters(deserializer)?.map(Box::new))
-}
-
-/// Writes by lifetime; anything that is no object of them counts as missing.
-fn split<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CacheCreation, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    let split = object(value).and_then(|object| serde_json::from_value(object).ok());
-    Ok(split.unwrap_or_default())
-}
-
-/// An object as it is: `serde` alone would read a list into the fields of a struct, one by one.
-fn object(value: Value) -> Option<Value> {
-    value.is_object().then_some(value)
-}
-
-/// A whole number from zero up; anything else counts as missing.
-pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    Ok(Value::deserialize(deserializer)?.as_u64())
 }
 
 #[cfg(test)]

@@ -193,6 +193,9 @@ pub struct DryRun {
     /// Run the job's input commands and fetch its URLs; without it a placeholder stands for what they bring.
     #[arg(long)]
     pub run_commands: bool,
+    /// The item of a job with `for_each`; the first one if not given.
+    #[arg(long, value_name = "NAME")]
+    pub item: Option<String>,
     /// Let the API count the input tokens in place of an estimate; needs the key, and sends the request's texts there.
     #[arg(long)]
     pub count: bool,
@@ -290,8 +293,9 @@ A script, rules tried in order:
     - { when: { contains: digest }, times: 1, then: { cut: { after: 5 } } }
     - { when: { share: 0.1 }, then: { slow: { first_byte: 40s } } }
   models: { gone: [claude-sonnet-4-5], page: 5 }
-Also: hang_up, silence, stream_error, body, redirect, answer; `endpoint: models`
-or `count_tokens` in `when`; `models: { retires: { MODEL: INSTANT } }`.";
+Also: hang_up, silence, stream_error, body, redirect, answer, pause, tool_error;
+of a batch: batch, never_ends, part. `endpoint` in `when`: messages, batches,
+parts, count_tokens, models; `models: { retires: { MODEL: INSTANT } }`.";
 
 /// Arguments of `mock`.
 #[derive(Debug, ClapArgs)]

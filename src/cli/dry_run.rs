@@ -1,7 +1,6 @@
 //! `dry-run`: what a job would send, and when. Writes nothing; sends nothing and needs no key, but with `--count`.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -22,6 +21,11 @@ use crate::price::Estimate;
 use crate::slot::Slot;
 use crate::workspace::{Prepared, Preview, RunCommands};
 
+mod pieces;
+mod places;
+
+use places::Place;
+
 /// How many coming slots are shown.
 const NEXT: usize = 3;
 
@@ -34,6 +38,7 @@ struct Sketch<'a> {
     now: DateTime<Utc>,
     findings: Vec<String>,
     preview: Preview,
+    shown: Option<pieces::Shown>,
     guard: Option<Guard>,
     next: Vec<DateTime<Utc>>,
     /// The input tokens as the API counts them, if it was asked.
@@ -64,7 +69,7 @@ pub fn run(context: &Context, args: &args::DryRun, out: &mut dyn Write) -> Resul
         as_text(context, &config, &sketch, out)?;
     }
     Ok(match sketch.preview.prepared {
-        Prepared::Ready(_) | Prepared::Empty => Exit::Done,
+        Prepared::Ready(_) | Prepared::Empty | Prepared::NotListed => Exit::Done,
         Prepared::Failed(..) => Exit::No,
     })
 }
@@ -87,8 +92,8 @@ fn sketch<'a>(
         RunCommands::No
     };
     let files = context.files(config, Arc::new(SystemClock::new()));
-    let preview =
-        context.block_on(async { Ok(files.preview(&planned.job, slot, commands).await) })?;
+    let of = (&planned.job, slot);
+    let (preview, shown) = pieces::preview(context, &files, of, commands, args.item.as_deref())?;
     let guard = match context.reader(config)? {
         None => None,
         Some(store) => context
@@ -98,7 +103,7 @@ fn sketch<'a>(
     };
     let counted = match &preview.prepared {
         Prepared::Ready(request) if args.count => Some(count::ask(context, config, request)?),
-        Prepared::Ready(_) | Prepared::Empty | Prepared::Failed(..) => None,
+        Prepared::Ready(_) | Prepared::Empty | Prepared::NotListed | Prepared::Failed(..) => None,
     };
     Ok(Sketch {
         models: money::models(config),
@@ -108,6 +113,7 @@ fn sketch<'a>(
         now: context.now(),
         findings: linting::titles_of(&verdict, &slot.job),
         preview,
+        shown,
         guard,
         next: linting::upcoming(&planned.timetable, slot.fire_at, NEXT),
         counted,
@@ -160,12 +166,13 @@ fn as_text(
             .iter()
             .try_for_each(|finding| writeln!(out, "lint      {finding}"))?,
     }
-    for place in places(sketch) {
+    for place in places::of(&sketch.planned.job, &sketch.preview) {
         writeln!(out, "output    {}", place.words(&config.folder))?;
     }
     for at in &sketch.next {
         writeln!(out, "then      {}", times::both(zone, peaks, *at))?;
     }
+    pieces::as_text(job, sketch.shown.as_ref(), out)?;
     prepared_as_text(context, sketch, out)
 }
 
@@ -176,9 +183,13 @@ fn prepared_as_text(
 ) -> std::io::Result<()> {
     let request = match &sketch.preview.prepared {
         Prepared::Ready(request) => request,
+        Prepared::Empty if sketch.shown.as_ref().is_some_and(pieces::Shown::is_empty) => {
+            return writeln!(out, "\nthere is no item: the slot would be skipped");
+        }
         Prepared::Empty => {
             return writeln!(out, "\nevery input is empty: the slot would be skipped");
         }
+        Prepared::NotListed => return Ok(()),
         Prepared::Failed(Unready { reason, message }) => {
             return writeln!(out, "\nthe run would fail ({reason}): {message}");
         }
@@ -192,6 +203,12 @@ fn prepared_as_text(
     writeln!(out, "answer    at most {} tokens", estimate.output_max)?;
     let cost = money::cost_words(&sketch.models, &request.model, &estimate);
     writeln!(out, "cost      {cost}")?;
+    if let Some(calls) = pieces::most_calls(&sketch.planned.job, sketch.shown.as_ref()) {
+        writeln!(
+            out,
+            "          of this call alone; a slot makes up to {calls}"
+        )?;
+    }
     for advice in cache_advice(&sketch.models, request) {
         writeln!(out, "cache     {advice}")?;
     }
@@ -208,7 +225,9 @@ fn prepared_as_text(
             context.screen.still(&pretty(&body))
         ),
         Err(error) => writeln!(out, "\nthe request cannot be sent: {error}"),
-    }
+    }?;
+    let then = &sketch.preview.then;
+    pieces::steps_as_text(context, &sketch.planned.job, then, out)
 }
 
 /// `system`, or which of its blocks; the breakpoint at the end of a block is named.
@@ -251,72 +270,6 @@ fn cache_advice(models: &Models, request: &Request) -> Vec<String> {
         .collect()
 }
 
-/// One of the places where the answer would go.
-enum Place<'a> {
-    /// A file that is written anew.
-    File(&'a Result<PathBuf, String>),
-    /// A file with something new at its end.
-    Append(&'a Result<PathBuf, String>),
-    Command(&'a [String]),
-    /// The variable that holds the address.
-    Webhook(&'a str),
-    Store,
-}
-
-/// Every place of the answer, in the order in which it gets there.
-fn places<'a>(sketch: &'a Sketch<'_>) -> Vec<Place<'a>> {
-    let output = sketch.planned.job.output.as_ref();
-    let command = output.and_then(|output| output.command.as_deref());
-    let webhook = output.and_then(|output| output.webhook_env.as_deref());
-    let all = [
-        sketch.preview.output.as_ref().map(Place::File),
-        sketch.preview.append.as_ref().map(Place::Append),
-        command.map(Place::Command),
-        webhook.map(Place::Webhook),
-    ];
-    let places: Vec<_> = all.into_iter().flatten().collect();
-    if places.is_empty() {
-        vec![Place::Store]
-    } else {
-        places
-    }
-}
-
-impl Place<'_> {
-    fn words(&self, folder: &Path) -> String {
-        let near = |path: &PathBuf| {
-            path.strip_prefix(folder)
-                .unwrap_or(path)
-                .display()
-                .to_string()
-        };
-        match self {
-            Self::File(Ok(path)) => near(path),
-            Self::Append(Ok(path)) => format!("{}, at its end", near(path)),
-            Self::File(Err(message)) | Self::Append(Err(message)) => format!("none: {message}"),
-            Self::Command(argv) => format!("standard input of {}", argv.join(" ")),
-            Self::Webhook(variable) => format!("the webhook of {variable}"),
-            Self::Store => {
-                "none: the store keeps the answer; see `offpeak history --text`".to_owned()
-            }
-        }
-    }
-
-    fn as_json(&self) -> Option<serde_json::Value> {
-        let file = |kind: &str, path: &Result<PathBuf, String>| match path {
-            Ok(path) => json!({ "kind": kind, "path": path.display().to_string() }),
-            Err(message) => json!({ "kind": kind, "problem": message }),
-        };
-        Some(match self {
-            Self::File(path) => file("file", path),
-            Self::Append(path) => file("append", path),
-            Self::Command(argv) => json!({ "kind": "command", "command": argv }),
-            Self::Webhook(variable) => json!({ "kind": "webhook", "webhook_env": variable }),
-            Self::Store => return None,
-        })
-    }
-}
-
 fn pretty(value: &serde_json::Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
@@ -331,20 +284,27 @@ fn as_json(sketch: &Sketch<'_>) -> serde_json::Value {
         "findings": sketch.findings,
         "guard": sketch.guard.as_ref().map(|guard| twins::guard(&job.group, guard, &sketch.caps, sketch.now)),
         "output": sketch.preview.output.as_ref().and_then(|path| path.as_ref().ok()).map(|path| path.display().to_string()),
-        "outputs": places(sketch).iter().filter_map(Place::as_json).collect::<Vec<_>>(),
+        "outputs": places::of(job, &sketch.preview).iter().filter_map(Place::as_json).collect::<Vec<_>>(),
         "next": sketch.next.iter().map(|at| twins::instant(*at)).collect::<Vec<_>>(),
     });
+    let pieces = pieces::as_json(job, sketch.shown.as_ref(), &sketch.preview.then);
+    for (name, member) in pieces {
+        value[name] = member;
+    }
     match &sketch.preview.prepared {
         Prepared::Ready(request) => {
             let estimate = sketch.estimate(request);
-            value["request"] = wire::body(request)
-                .unwrap_or_else(|error| json!({ "unsendable": error.to_string() }));
+            value["request"] = pieces::body(request);
             value["estimate"] = money::estimate(&estimate, &sketch.models, &request.model);
             if sketch.counted.is_some() {
                 value["estimate"]["counted_by"] = json!("api");
             }
+            if let Some(calls) = pieces::most_calls(job, sketch.shown.as_ref()) {
+                value["estimate"]["max_calls"] = json!(calls);
+            }
         }
         Prepared::Empty => value["skipped"] = json!("empty_input"),
+        Prepared::NotListed => {}
         Prepared::Failed(Unready { reason, message }) => {
             value["failed"] = json!({ "reason": reason.as_str(), "message": message });
         }

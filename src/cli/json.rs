@@ -181,6 +181,10 @@ fn usage(usage: Usage) -> Value {
         "cache_write_1h_tokens": usage.cache_write_1h_tokens,
         "cache_read_tokens": usage.cache_read_tokens,
         "output_tokens": usage.output_tokens,
+        "web_searches": usage.web_searches,
+        "tier": usage.tier.as_str(),
+        "geo": usage.geo.as_str(),
+        "speed": usage.speed.as_str(),
     })
 }
 

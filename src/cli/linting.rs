@@ -12,7 +12,9 @@ use super::{Context, json, money, times};
 use crate::config::{self, Config, ConfigErrors, Reading, Report, Style};
 use crate::engine::{Plan, PlannedJob};
 use crate::job::{Job, JobId, JobState};
-use crate::lint::{BreakerNeed, Effort, Fallback, Finding, Rule, Rules, Subject, Verdict};
+use crate::lint::{
+    BreakerNeed, Effort, Fallback, Finding, Items, Pieces, Rule, Rules, Subject, Verdict,
+};
 use crate::schedule::{PeakWindows, Timetable};
 
 /// A group's pickup slots are reported under this word and the group's name; no job can have a colon in its name.
@@ -34,8 +36,8 @@ pub fn subjects(config: &Config) -> Vec<Subject> {
         .map(|planned| {
             let subject = subject(planned, config.accepted.get(&planned.job.id), &mut prompts);
             Subject {
-                shape: Some(shapes.of(&planned.job)),
-                toll: Some(tolls.of(&planned.job)),
+                shapes: shapes.of(&planned.job),
+                tolls: tolls.of(&planned.job),
                 fallback: fallback(&planned.job, &subject, &mut shapes, &mut prompts),
                 ..subject
             }
@@ -72,15 +74,23 @@ fn subject(
     prompts: &mut Prompts,
 ) -> Subject {
     let job = &planned.job;
+    let chain = u32::try_from(job.chain().count()).unwrap_or(u32::MAX);
+    let items = job.for_each.as_ref().map_or(Some(1), |it| it.limit);
     let subject = Subject::new(job.id.clone(), job.group.clone(), planned.timetable.clone());
     Subject {
         effort: Effort {
-            calls: 1,
+            calls: chain.saturating_mul(items.unwrap_or(1)),
+            pieces: Pieces {
+                chain,
+                at_once: job.concurrency.max(1),
+                items: items.map_or(Items::Unknown, |_| Items::Known),
+            },
             attempts: planned.retry.max_attempts(),
             timeout: job.timeout,
             max_delay: planned.retry.max_delay(),
         },
         prompt: prompts.of(job),
+        later_models: prompts.later_models(job),
         accepted: accepted.cloned().unwrap_or_default(),
         ..subject
     }
@@ -97,7 +107,7 @@ fn fallback(
     let tokens = subject.prompt.as_ref().map_or(0, |prompt| prompt.tokens);
     Some(Fallback {
         model: prompts.model(id, tokens),
-        shape: shapes.at(job, id),
+        shapes: shapes.at(job, id),
     })
 }
 

@@ -13,8 +13,8 @@ use crate::job::{Input, InputSource, Job, JobId, Template, TextSource};
 use crate::lint::{Identity, InputPrice, Known, Model, Prefix, Prompt};
 use crate::price::Price;
 
-/// Variables that are another at every slot of a job.
-const FLEETING: &str = "slot";
+/// Variables that are another at every slot of a job, or at every call.
+const FLEETING: [&str; 2] = ["slot", "item"];
 
 /// What a text is estimated at without a look: two tokens for seven bytes, as [`estimate_tokens`] counts plain text.
 const fn tokens_of_bytes(bytes: u64) -> u64 {
@@ -87,7 +87,13 @@ impl Prompts {
         }
     }
 
-    /// What a job sends; `None` if its prompt or system prompt cannot be read.
+    /// The models of the later steps of a chain.
+    pub fn later_models(&mut self, job: &Job) -> Vec<Arc<Model>> {
+        let later = job.then.iter();
+        later.map(|step| self.model(&step.model, 0)).collect()
+    }
+
+    /// What a job sends first; `None` if its prompt or system prompt cannot be read.
     pub fn of(&mut self, job: &Job) -> Option<Prompt> {
         let template = &job.template;
         let prompt = self.text(&template.prompt)?;
@@ -164,7 +170,7 @@ impl Prompts {
     fn identity(&mut self, job: &JobId, template: &Template, system: &[Arc<Text>]) -> Identity {
         let variables = || system.iter().flat_map(|text| &text.variables);
         let names = |name: &str| variables().any(|variable| variable == name);
-        if names(FLEETING) {
+        if FLEETING.into_iter().any(names) {
             return Identity::Fleeting;
         }
         let mut parts = String::new();

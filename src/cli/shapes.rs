@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::anthropic::{Models, Refuses};
-use crate::job::{CacheTtl, Job};
+use crate::job::{CacheTtl, Job, Template};
 use crate::lint::{Breakpoint, Limits, Refusal, Sampling, Shape, Thinking, ToolChoice};
 
 /// Reads what jobs ask for; the limits of each model once.
@@ -28,14 +28,18 @@ impl<'a> Shapes<'a> {
         }
     }
 
-    /// What a job asks of its own model.
-    pub fn of(&mut self, job: &Job) -> Shape {
-        self.at(job, &job.template.model)
+    /// What each step of a job asks of its own model.
+    pub fn of(&mut self, job: &Job) -> Vec<Shape> {
+        let steps = job.chain();
+        steps.map(|step| self.of_step(step, &step.model)).collect()
     }
 
-    /// What a job asks when this model is asked in place of its own.
-    pub fn at(&mut self, job: &Job, model: &str) -> Shape {
-        let template = &job.template;
+    /// What each step of a job asks when this model is asked in place of its own.
+    pub fn at(&mut self, job: &Job, model: &str) -> Vec<Shape> {
+        job.chain().map(|step| self.of_step(step, model)).collect()
+    }
+
+    fn of_step(&mut self, template: &Template, model: &str) -> Shape {
         let fields = template.extra.iter();
         // The decoder has written them as JSON.
         let read = fields.filter_map(|(name, text)| {
@@ -44,6 +48,7 @@ impl<'a> Shapes<'a> {
         });
         let fields: HashMap<&str, Value> = read.collect();
         Shape {
+            step: template.name.clone(),
             model: model.to_owned(),
             limits: self.limits(model),
             version: self.version.trim().to_owned(),
@@ -56,7 +61,7 @@ impl<'a> Shapes<'a> {
             region: fields
                 .get("inference_geo")
                 .and_then(|region| region.as_str().map(str::to_owned)),
-            breakpoints: breakpoints(job, &fields),
+            breakpoints: breakpoints(template, &fields),
         }
     }
 
@@ -118,11 +123,11 @@ fn tool_choice(value: &Value) -> ToolChoice {
 }
 
 /// The API reads tools, then the system prompt; the breakpoint that it places by itself stands after both.
-fn breakpoints(job: &Job, fields: &HashMap<&str, Value>) -> Vec<Breakpoint> {
+fn breakpoints(template: &Template, fields: &HashMap<&str, Value>) -> Vec<Breakpoint> {
     let tools = fields.get("tools").and_then(Value::as_array);
     let tools = tools.into_iter().flatten();
     let tools = tools.filter_map(|tool| Some(("tools", life(tool.get("cache_control")?)?)));
-    let system = job.template.system.iter();
+    let system = template.system.iter();
     let system = system.filter_map(|block| Some(("system", block.cache?)));
     let automatic = fields.get("cache_control").and_then(life);
     let automatic = automatic.map(|life| ("cache_control", life));

@@ -8,12 +8,14 @@ use serde_json::json;
 use super::{CliError, Context, Exit, json as twins, linting, money, pause, times};
 use crate::config::Config;
 use crate::engine::pause::{Pause, PauseTarget, Pauses};
-use crate::engine::ports::{Deferral, Store};
+use crate::engine::ports::{Deferral, Delivery, OpenBatch, Store};
 use crate::guard::{BreakerState, DollarCaps, Guard};
 use crate::job::{GroupId, JobId};
 use crate::outcome::Run;
 use crate::schedule::Zone;
 use crate::store::{DaemonLock, HistoryFilter, RefusedFiles};
+
+mod waiting;
 
 /// How many coming slots and past runs are shown.
 const SHOWN: u32 = 5;
@@ -30,6 +32,8 @@ struct Seen {
     daemon: Option<u32>,
     alive_at: Option<DateTime<Utc>>,
     deferrals: Vec<Deferral>,
+    owed: Vec<Delivery>,
+    batches: Vec<OpenBatch>,
     pauses: Pauses,
     guards: Vec<(GroupId, Guard)>,
     damaged: Vec<(GroupId, String)>,
@@ -77,6 +81,8 @@ fn look(context: &Context, config: &Config) -> Result<Seen, CliError> {
             daemon: DaemonLock::holder(&config.store.path),
             alive_at: store.liveness().await?.map(|beat| beat.at),
             deferrals: store.deferrals().await?,
+            owed: store.deliveries().await?,
+            batches: store.batches().await?,
             pauses: store.pauses().await?,
             guards: store.guards().await?,
             damaged: store.damaged_guards().await?,
@@ -138,6 +144,7 @@ fn as_text(
             deferral.slot.job, deferral.wait.reason
         )?;
     }
+    waiting::lines(&seen.owed, &seen.batches, (zone, now), out)?;
     for (group, guard) in &seen.guards {
         writeln!(out, "group     {:<20} {}", group, words(guard, now))?;
         if let Some(spent) = money::spent_words(guard, &config.guard.budget.dollars(), now) {
@@ -262,6 +269,8 @@ fn as_json(
         .collect();
     json!({
         "daemon": seen.daemon.map(|pid| json!({ "pid": pid })),
+        "owed": waiting::owed(&seen.owed),
+        "batches": waiting::batches(&seen.batches),
         "last_seen": seen.alive_at.map(twins::instant),
         "unwritten_since": seen.unwritten_since(now).map(twins::instant),
         "refused_files": seen.refused.as_ref().map(|refused| json!({

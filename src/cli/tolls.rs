@@ -4,7 +4,7 @@ use crate::answer::Usage;
 use crate::anthropic::Models;
 use crate::config::Config;
 use crate::guard::DollarCaps;
-use crate::job::Job;
+use crate::job::{Job, Template};
 use crate::lint::{Cap, Toll};
 use crate::price::Terms;
 
@@ -25,9 +25,21 @@ impl<'a> Tolls<'a> {
         }
     }
 
-    /// What a job may spend, and what its longest answer costs.
+    /// What a job may spend, and what the longest answer of each step costs: of its own model, then of the fallback.
     #[must_use]
-    pub fn of(&self, job: &Job) -> Toll {
+    pub fn of(&self, job: &Job) -> Vec<Toll> {
+        let own = job.chain().map(|step| self.at(job, step, &step.model));
+        let fallback = job.fallback_model.iter();
+        let of_fallback = fallback.flat_map(|model| {
+            job.chain().map(move |step| Toll {
+                is_fallback: true,
+                ..self.at(job, step, model)
+            })
+        });
+        own.chain(of_fallback).collect()
+    }
+
+    fn at(&self, job: &Job, step: &Template, model: &str) -> Toll {
         let caps = [
             ("max_cost", job.max_cost),
             ("budget.dollars.day", self.caps.day),
@@ -37,16 +49,16 @@ impl<'a> Tolls<'a> {
             let most = most?;
             Some(Cap { field, most })
         });
-        let template = &job.template;
         let answer = Usage {
-            output_tokens: u64::from(template.max_tokens),
+            output_tokens: u64::from(step.max_tokens),
             ..Usage::default()
         };
-        let terms = Terms::asked(template.delivery, &template.extra);
+        let terms = Terms::asked(step.delivery, &step.extra);
         Toll {
-            model: template.model.clone(),
-            max_tokens: template.max_tokens,
-            answer: self.models.cost(&template.model, &answer, terms),
+            model: model.to_owned(),
+            is_fallback: false,
+            max_tokens: step.max_tokens,
+            answer: self.models.cost(model, &answer, terms),
             caps: caps.collect(),
         }
     }

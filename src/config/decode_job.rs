@@ -4,37 +4,23 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::engine::PlannedJob;
-use crate::job::{
-    Check, GroupId, Input, Job, JobId, JobState, KeyId, OnEmptyInput, Schedule, Template,
-    TextSource,
-};
+use crate::job::{Check, GroupId, Job, JobId, JobState, KeyId, Output, Schedule};
 use crate::lint::Rule;
 use crate::schedule::{CronExpr, DeferPolicy, Timetable, Zone};
 
-use super::answer_schema::DecodedSchema;
 use super::context::Context;
-use super::decode_defaults::{
-    DefaultKey, DefaultZone, known_key, max_tokens, missed, model, on_empty_input, timeout,
-};
+use super::decode_content::content;
+use super::decode_defaults::{DefaultKey, DefaultZone, known_key, missed, timeout};
+use super::decode_delivery::handing;
+use super::decode_items::{concurrency, lacks_item};
 use super::decode_output::{OutputPlaces, check, output};
 use super::decode_policies::{defer, tighter_retry};
-use super::decode_request::asked;
 use super::decode_rules::{Accepted, accept};
 use super::decode_settings::Settings;
-use super::decode_text::{Surroundings, input_names, inputs, prompt, system};
 use super::fields::{Field, Fields};
+use super::item_variables::ItemKind;
 use super::source::Place;
-use super::{templates, typed, value};
-
-/// The fields of a job of which the API may refuse what they say together.
-const ASKING: [&str; 6] = [
-    "fallback_model",
-    "max_tokens",
-    "model",
-    "system",
-    "thinking",
-    "tools",
-];
+use super::{typed, value};
 
 /// A job whose schedule could be read, and where the linter's findings about it belong.
 #[derive(Debug)]
@@ -71,8 +57,10 @@ pub fn job(
     let retry = fields.read(cx, "retry", |cx, f| tighter_retry(cx, f, &settings.retry));
     let defer = fields.read(cx, "defer", |cx, f| job_defer(cx, f, &settings.defer));
     let missed = fields.read(cx, "missed", missed).unwrap_or(defaults.missed);
+    let handing = handing(cx, &mut fields);
     let content = content(cx, &mut fields, settings, folder);
-    let (output, output_places) = fields.read(cx, "output", output).unzip();
+    let concurrency = concurrency(cx, &mut fields);
+    let (output, output_places) = own_output(cx, &mut fields, content.item);
     let state = state(cx, &mut fields);
     let description = fields.read(cx, "description", typed::text);
     let check = fields.read(cx, "check", |cx, f| Some(check(cx, f)));
@@ -87,7 +75,6 @@ pub fn job(
     let max_cost = fields.read(cx, "max_cost", typed::cap);
     let notify = fields.read(cx, "notify", |cx, f| notify(cx, f, settings));
     let accepted = fields.read(cx, "accept", accept).unwrap_or_default();
-    not_yet(cx, &mut fields);
     fields.close(cx);
 
     let (exprs, crons, zone) = when?;
@@ -104,9 +91,10 @@ pub fn job(
         group,
         schedule,
         template: content.template,
-        then: Vec::new(),
-        for_each: None,
-        concurrency: 1,
+        then: content.then,
+        for_each: content.for_each,
+        concurrency,
+        handing,
         fallback_model: content.fallback_model,
         max_cost,
         inputs: content.inputs,
@@ -128,7 +116,7 @@ pub fn job(
         place,
         crons,
         accepted,
-        output: output_places.unwrap_or_default(),
+        output: output_places,
         schema_file: schema_file.flatten(),
         asking: content.asking,
     })
@@ -139,6 +127,22 @@ fn state(cx: &mut Context<'_>, fields: &mut Fields<'_>) -> JobState {
         Some(false) => JobState::Disabled,
         Some(true) | None => JobState::Enabled,
     }
+}
+
+/// Reads `output` and the places of its paths; each item must have a file for itself.
+fn own_output(
+    cx: &mut Context<'_>,
+    fields: &mut Fields<'_>,
+    item: Option<ItemKind>,
+) -> (Option<Output>, OutputPlaces) {
+    let read = fields.read(cx, "output", |cx, f| output(cx, f, item));
+    let Some((output, places)) = read else {
+        return (None, OutputPlaces::default());
+    };
+    if let (Some(_), Some(place)) = (item, &places.file) {
+        lacks_item(cx, &output, place);
+    }
+    (Some(output), places)
 }
 
 fn schedule(
@@ -203,92 +207,6 @@ fn job_defer(cx: &mut Context<'_>, field: Field<'_>, outer: &DeferPolicy) -> Opt
     Some(policy)
 }
 
-/// What the job sends. A part with mistakes is left out: the configuration is not used then.
-struct Content {
-    inputs: Vec<Input>,
-    on_empty_input: OnEmptyInput,
-    template: Template,
-    fallback_model: Option<String>,
-    schema: Option<DecodedSchema>,
-    asking: BTreeMap<String, Place>,
-}
-
-fn content(
-    cx: &mut Context<'_>,
-    fields: &mut Fields<'_>,
-    settings: &Settings,
-    folder: &Path,
-) -> Content {
-    let defaults = &settings.defaults;
-    let own = ASKING.iter().filter(|name| fields.has(name));
-    let own: Vec<(String, Place)> = own
-        .map(|name| ((*name).to_owned(), fields.place_of(name)))
-        .collect();
-    let inputs_field = fields.take("inputs");
-    let names = inputs_field
-        .map(|field| input_names(field.node))
-        .unwrap_or_default();
-    let inputs = inputs_field
-        .map(|field| inputs(cx, field, folder, defaults))
-        .unwrap_or_default();
-    let on_empty_input = fields
-        .read(cx, "on_empty_input", on_empty_input)
-        .unwrap_or(defaults.on_empty_input);
-    let variables: Vec<&str> = templates::BUILT_IN.into_iter().chain(names).collect();
-    let around = Surroundings {
-        folder,
-        variables: &variables,
-    };
-    let system = fields.read(cx, "system", |cx, f| system(cx, f, around));
-    if !fields.has("prompt") {
-        cx.missing(
-            fields.owner(),
-            "prompt",
-            "write `prompt: { file: PATH }` or `prompt: { text: … }`",
-        );
-    }
-    let prompt = fields.read(cx, "prompt", |cx, f| prompt(cx, f, around));
-    let max_tokens = fields
-        .read(cx, "max_tokens", max_tokens)
-        .unwrap_or(defaults.max_tokens);
-    let asked = asked(cx, fields, folder, max_tokens);
-    let template = Template {
-        name: None,
-        model: fields
-            .read(cx, "model", model)
-            .unwrap_or_else(|| defaults.model.clone()),
-        max_tokens,
-        system: system.unwrap_or_default(),
-        prompt: prompt.unwrap_or_else(|| TextSource::Inline(String::new())),
-        delivery: asked.delivery,
-        extra: asked.extra,
-    };
-    let first = &template.model;
-    let fallback_model = fields.read(cx, "fallback_model", |cx, f| fallback(cx, f, first));
-    Content {
-        inputs,
-        on_empty_input,
-        template,
-        fallback_model,
-        schema: asked.schema,
-        asking: own.into_iter().chain(asked.places).collect(),
-    }
-}
-
-/// The model that is asked in place of the first; one that is the first itself would be asked for nothing.
-fn fallback(cx: &mut Context<'_>, field: Field<'_>, first: &str) -> Option<String> {
-    let fallback = model(cx, field)?;
-    if fallback != first {
-        return Some(fallback);
-    }
-    cx.bad_field(
-        field.place(),
-        format!("`fallback_model` is `{first}`, the model that the job asks first"),
-        Some("name another model, or remove it".to_owned()),
-    );
-    None
-}
-
 fn notify(cx: &mut Context<'_>, field: Field<'_>, settings: &Settings) -> Option<String> {
     let name = typed::text(cx, field)?;
     if settings.notify.contains_key(&name) {
@@ -308,14 +226,4 @@ fn notify(cx: &mut Context<'_>, field: Field<'_>, settings: &Settings) -> Option
         Some(help),
     );
     None
-}
-
-/// Fields that a later version will read. Ignoring them would run the job otherwise than its author means.
-fn not_yet(cx: &mut Context<'_>, fields: &mut Fields<'_>) {
-    for name in ["for_each", "steps", "delivery"] {
-        if let Some(field) = fields.take_hidden(name) {
-            let message = format!("`{name}` is not supported by this version");
-            cx.bad_field(field.key.clone(), message, Some("remove it".to_owned()));
-        }
-    }
 }

@@ -8,8 +8,9 @@ use super::decode_notify::address_literal;
 use super::decode_text::inline;
 use super::decode_url::LITERAL_WEBHOOKS;
 use super::fields::{Field, Fields};
+use super::item_variables::ItemKind;
 use super::source::Place;
-use super::templates::BUILT_IN;
+use super::templates::{BUILT_IN, Variables};
 use super::typed;
 
 /// Where the paths of an output are named.
@@ -22,7 +23,11 @@ pub struct OutputPlaces {
 }
 
 /// Reads `output`, and the places of its paths.
-pub fn output(cx: &mut Context<'_>, field: Field<'_>) -> Option<(Output, OutputPlaces)> {
+pub fn output(
+    cx: &mut Context<'_>,
+    field: Field<'_>,
+    item: Option<ItemKind>,
+) -> Option<(Output, OutputPlaces)> {
     let mut fields = Fields::open(
         cx,
         field,
@@ -67,11 +72,11 @@ pub fn output(cx: &mut Context<'_>, field: Field<'_>) -> Option<(Output, OutputP
         Some(true) => FrontMatter::Yaml,
         Some(false) | None => FrontMatter::None,
     };
-    // A path is settled before the inputs are read, so only what the slot says can be in it.
+    // A path is settled before the inputs are read, so only what the slot and the item say can be in it.
     let output = Output {
-        file: file.and_then(|file| output_path(cx, file)),
+        file: file.and_then(|file| output_path(cx, file, item)),
         previous,
-        append: append.and_then(|append| output_path(cx, append)),
+        append: append.and_then(|append| output_path(cx, append, item)),
         front_matter,
         command: command.and_then(|command| typed::argv(cx, command)),
         webhook_env: webhook.and_then(|webhook| variable(cx, webhook, "ANSWERS_URL")),
@@ -79,8 +84,9 @@ pub fn output(cx: &mut Context<'_>, field: Field<'_>) -> Option<(Output, OutputP
     Some((output, places))
 }
 
-fn output_path(cx: &mut Context<'_>, field: Field<'_>) -> Option<String> {
-    let path = inline(cx, field, &BUILT_IN)?;
+fn output_path(cx: &mut Context<'_>, field: Field<'_>, item: Option<ItemKind>) -> Option<String> {
+    let (texts, item) = (&BUILT_IN, item.map(ItemKind::in_path));
+    let path = inline(cx, field, Variables { texts, item })?;
     if path.trim_end().ends_with('/') || path.contains('\0') || path.contains('\n') {
         cx.expected(field, "the path of a file");
         return None;

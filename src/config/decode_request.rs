@@ -42,6 +42,8 @@ pub struct Asked {
     pub delivery: Delivery,
     /// The body fields as `(name, JSON text)`.
     pub extra: Vec<(String, String)>,
+    /// The same for a step whose answer is not the job's: what it must look like is not asked for.
+    pub extra_between: Vec<(String, String)>,
     /// What the answer must look like.
     pub schema: Option<DecodedSchema>,
     /// Where each of the body fields stands in `request`.
@@ -70,31 +72,56 @@ pub fn asked(
     let format = schema
         .as_ref()
         .map(|schema| json!({ "type": "json_schema", "schema": schema.json }));
-    let output = effort.map(|word| ("effort", json!(word)));
-    let output = output
-        .into_iter()
-        .chain(format.map(|format| ("format", format)));
-    let mut output: Map<String, Json> = output
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect();
-    output.extend(request.output_config);
-    let named = [
-        ("thinking", thinking),
-        (
-            "output_config",
-            Some(Json::Object(output)).filter(|output| *output != json!({})),
-        ),
-        ("tools", tools),
-        ("service_tier", service_tier.map(|tier| json!(tier))),
+    let own = [
+        ("effort", effort.map(|word| json!(word))),
+        ("format", format),
     ];
-    let named = named
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_string())));
+    let rest = Rest {
+        thinking,
+        tools,
+        service_tier: service_tier.map(|tier| json!(tier)),
+        extra: request.extra,
+    };
+    let between: Map<String, Json> = parts(&own[..1])
+        .chain(request.output_config.clone())
+        .collect();
+    let whole = parts(&own).chain(request.output_config).collect();
     Asked {
         delivery: request.delivery,
-        extra: named.chain(request.extra).collect(),
+        extra: rest.around(whole),
+        extra_between: rest.around(between),
         schema,
         places: request.places,
+    }
+}
+
+fn parts(own: &[(&str, Option<Json>)]) -> impl Iterator<Item = (String, Json)> {
+    own.iter()
+        .filter_map(|(name, value)| Some(((*name).to_owned(), value.clone()?)))
+}
+
+/// The body fields but for `output_config`.
+struct Rest {
+    thinking: Option<Json>,
+    tools: Option<Json>,
+    service_tier: Option<Json>,
+    extra: Vec<(String, String)>,
+}
+
+impl Rest {
+    /// All body fields, with this `output_config` in its place.
+    fn around(&self, output_config: Map<String, Json>) -> Vec<(String, String)> {
+        let output_config = Some(Json::Object(output_config)).filter(|it| *it != json!({}));
+        let named = [
+            ("thinking", self.thinking.as_ref()),
+            ("output_config", output_config.as_ref()),
+            ("tools", self.tools.as_ref()),
+            ("service_tier", self.service_tier.as_ref()),
+        ];
+        let named = named
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_string())));
+        named.chain(self.extra.iter().cloned()).collect()
     }
 }
 

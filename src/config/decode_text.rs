@@ -1,6 +1,7 @@
 //! `prompt`, `system` and `inputs`: what a job sends, and where it comes from.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::job::{CacheTtl, Input, InputSource, Presence, SystemBlock, TextSource};
 use crate::lint::Rule;
@@ -9,13 +10,14 @@ use super::context::{Context, regular, shown_path};
 use super::decode_defaults::{JobDefaults, timeout};
 use super::decode_url::web_input;
 use super::fields::{Field, Fields, open_entries};
+use super::item_variables::ITEM;
 use super::mistakes::{Mistake, Related};
 use super::node::{Node, Value};
-use super::templates::{self, Template};
+use super::templates::{self, Template, Variables};
 use super::typed;
 
-/// What an input may be.
-const SOURCES: &str =
+/// What an input, or a list of items, may be.
+pub const SOURCES: &str =
     "`{ file: PATH }`, `{ command: [PROGRAM, ARGUMENT] }` or `{ url: https://… }`";
 
 /// Where a job's relative paths start, and the variables of its templates.
@@ -23,8 +25,8 @@ const SOURCES: &str =
 pub struct Surroundings<'a> {
     /// The folder of the job file, absolute.
     pub folder: &'a Path,
-    /// The built-in variables and the names of the inputs.
-    pub variables: &'a [&'a str],
+    /// What fills its templates.
+    pub variables: Variables<'a>,
 }
 
 /// Reads `prompt`.
@@ -103,7 +105,7 @@ fn text_source(
 }
 
 /// Reads a template that stands in the YAML.
-pub fn inline(cx: &mut Context<'_>, field: Field<'_>, variables: &[&str]) -> Option<String> {
+pub fn inline(cx: &mut Context<'_>, field: Field<'_>, variables: Variables<'_>) -> Option<String> {
     let text = typed::text(cx, field)?;
     let template = Template {
         text: &text,
@@ -142,7 +144,8 @@ fn text_file(cx: &mut Context<'_>, field: Field<'_>, around: Surroundings<'_>) -
     }
 }
 
-fn missing_file(cx: &mut Context<'_>, field: Field<'_>, path: &Path, reason: &str) {
+/// Reports what a job reads and what is not there.
+pub fn missing_file(cx: &mut Context<'_>, field: Field<'_>, path: &Path, reason: &str) {
     let path = shown_path(path, cx.folder);
     let message = format!("`{}`: {path} cannot be read: {reason}", field.name);
     let help = "a relative path starts at the folder of the file that names it";
@@ -197,7 +200,13 @@ fn input(
     let max_bytes = fields
         .read(cx, "max_bytes", typed::size)
         .unwrap_or(defaults.input_max_bytes);
-    let source = input_source(cx, field, fields, (folder, presence, defaults));
+    let what = format!("the input `{}`", field.name);
+    let from = Origin {
+        folder,
+        presence,
+        timeout: defaults.input_timeout,
+    };
+    let source = input_source(cx, fields, (field, &what), from);
     Some(Input {
         name: named?.to_owned(),
         source: source?,
@@ -206,12 +215,24 @@ fn input(
     })
 }
 
-/// Where the text comes from: exactly one of `file`, `command` and `url`.
-fn input_source<'a>(
+/// What a text's origin is read with.
+#[derive(Debug, Clone, Copy)]
+pub struct Origin<'a> {
+    /// The folder of the job file, absolute.
+    pub folder: &'a Path,
+    /// Whether it may be missing.
+    pub presence: Presence,
+    /// How long a command or a fetch may take that says nothing of it.
+    pub timeout: Duration,
+}
+
+/// Reads the fields that say where a text comes from, the last ones of their map: exactly one of `file`, `command` and
+/// `url`.
+pub fn input_source<'a>(
     cx: &mut Context<'_>,
-    owner: Field<'a>,
     mut fields: Fields<'a>,
-    (folder, presence, defaults): (&Path, Presence, &JobDefaults),
+    (field, what): (Field<'a>, &str),
+    from: Origin<'_>,
 ) -> Option<InputSource> {
     let (file, command, url) = (
         fields.take("file"),
@@ -228,7 +249,7 @@ fn input_source<'a>(
         cx.refuse(limit, "there is no command to wait for", help);
         None
     });
-    let limit = limit.unwrap_or(defaults.input_timeout);
+    let limit = limit.unwrap_or(from.timeout);
     if let Some(headers) = header_env.filter(|_| url.is_none()) {
         let help = "remove it, or fetch a `url`";
         cx.refuse(headers, "there is no address to send headers to", help);
@@ -243,12 +264,12 @@ fn input_source<'a>(
         return None;
     }
     if let Some(file) = file {
-        return input_file(cx, file, folder, presence);
+        return input_file(cx, file, from);
     }
     if let Some(command) = command {
         return Some(InputSource::Command {
             argv: typed::argv(cx, command)?,
-            folder: folder.to_owned(),
+            folder: from.folder.to_owned(),
             timeout: limit,
         });
     }
@@ -257,63 +278,50 @@ fn input_source<'a>(
         return Some(InputSource::Url(Box::new(input)));
     }
     cx.bad_field(
-        owner.key.clone(),
-        format!(
-            "the input `{}` has neither `file`, `command` nor `url`",
-            owner.name
-        ),
+        field.key.clone(),
+        format!("{what} has neither `file`, `command` nor `url`"),
         Some(format!("write {SOURCES}")),
     );
     None
 }
 
 fn input_name<'a>(cx: &mut Context<'_>, field: Field<'a>) -> Option<&'a str> {
-    if templates::BUILT_IN.contains(&field.name) {
-        let message = format!(
-            "the input `{}` would hide the built-in variable of that name",
-            field.name
-        );
-        cx.bad_field(
-            field.key.clone(),
-            message,
-            Some("give it another name".to_owned()),
-        );
+    variable_name(cx, field, (field.name, "input"))
+}
+
+/// A name that a variable may have, of an input or a step; a mistake is marked where the field has its place.
+pub fn variable_name<'a>(
+    cx: &mut Context<'_>,
+    field: Field<'_>,
+    (name, what): (&'a str, &str),
+) -> Option<&'a str> {
+    let place = if what == "input" {
+        field.key.clone()
+    } else {
+        field.place()
+    };
+    if templates::BUILT_IN.contains(&name) || name == ITEM {
+        let message = format!("the {what} `{name}` would hide the built-in variable of that name");
+        cx.bad_field(place, message, Some("give it another name".to_owned()));
         return None;
     }
-    let starts = field
-        .name
-        .starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if starts
-        && field
-            .name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_')
-    {
-        return Some(field.name);
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let is_inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if starts && name.chars().all(is_inside) {
+        return Some(name);
     }
-    let message = format!(
-        "`{}` is no name for an input; expected letters, digits and `_`",
-        field.name
-    );
-    let help = format!(
-        "write `{}`",
-        field
-            .name
-            .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
-    );
-    cx.bad_field(field.key.clone(), message, Some(help));
+    let article = if what == "input" { "an" } else { "a" };
+    let message =
+        format!("`{name}` is no name for {article} {what}; expected letters, digits and `_`");
+    let help = format!("write `{}`", name.replace(|c| !is_inside(c), "_"));
+    cx.bad_field(place, message, Some(help));
     None
 }
 
-fn input_file(
-    cx: &mut Context<'_>,
-    field: Field<'_>,
-    folder: &Path,
-    presence: Presence,
-) -> Option<InputSource> {
-    let path = folder.join(typed::text(cx, field)?);
+fn input_file(cx: &mut Context<'_>, field: Field<'_>, from: Origin<'_>) -> Option<InputSource> {
+    let path = from.folder.join(typed::text(cx, field)?);
     // What is optional may be missing, and perhaps only today.
-    let found = if presence == Presence::Optional && !path.exists() {
+    let found = if from.presence == Presence::Optional && !path.exists() {
         Ok(())
     } else {
         regular(&path)

@@ -1,4 +1,4 @@
-//! `url` of an input: an address to fetch, and the secrets that go with it, which stand elsewhere.
+//! `url` of an input or a list of items: an address to fetch, and the secrets that go with it, which stand elsewhere.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -140,6 +140,11 @@ fn hide_job(job: &Node, spans: &mut Vec<Range<usize>>) {
                 .iter()
                 .flat_map(|input| input.value.entries())
             {
+                hide_input(field, spans);
+            }
+        } else if is_named(entry, "for_each") {
+            let sources = entry.value.entries().iter();
+            for field in sources.flat_map(|list| list.value.entries()) {
                 hide_input(field, spans);
             }
         }

@@ -272,11 +272,12 @@ enum Manner {
 
 /// The files that a job's prompts stand in.
 fn prompt_files(decoded: &DecodedJob) -> impl Iterator<Item = PathBuf> {
-    let template = &decoded.planned.job.template;
-    let system = template.system.iter().map(|block| &block.text);
+    let texts = decoded.planned.job.chain().flat_map(|template| {
+        let system = template.system.iter().map(|block| &block.text);
+        system.chain([&template.prompt])
+    });
     let schema = decoded.schema_file.as_deref().map(plain);
-    system
-        .chain([&template.prompt])
+    texts
         .filter_map(|source| match source {
             TextSource::File(path) => Some(plain(path)),
             TextSource::Inline(_) => None,

@@ -66,7 +66,11 @@ impl Sources {
     /// Where a field stands that says what a job asks of the API; it may stand in `request`.
     #[must_use]
     pub fn asking_place(&self, job: &JobId, field: &str) -> Option<Place> {
-        self.jobs.get(job)?.asking.get(field).cloned()
+        let asking = &self.jobs.get(job)?.asking;
+        // `STEP.FIELD` stands in the step, or else for the whole chain.
+        let whole = field.rsplit_once('.').map(|(_, field)| field);
+        let own = asking.get(field);
+        own.or_else(|| asking.get(whole?)).cloned()
     }
 
     /// Where a job's cron expression stands, counted from 0 in the order of the file.

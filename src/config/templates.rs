@@ -9,6 +9,7 @@ use crate::lint::Rule;
 use crate::tag::{self, Excess};
 
 use super::context::Context;
+use super::item_variables::{ITEM, ItemKind};
 use super::mistakes::{Mistake, Related};
 use super::source::Place;
 use super::value::{listed, nearest};
@@ -36,8 +37,37 @@ pub struct Template<'a> {
     pub named: Option<Related>,
 }
 
+/// The variables that something fills.
+#[derive(Debug, Clone, Copy)]
+pub struct Variables<'a> {
+    /// Those that hold a text.
+    pub texts: &'a [&'a str],
+    /// What `item` holds; `None` if there is no `for_each`.
+    pub item: Option<ItemKind>,
+}
+
+impl Variables<'_> {
+    /// Every name in the words of a message.
+    fn names(self) -> Vec<String> {
+        let texts = self.texts.iter().map(|name| (*name).to_owned());
+        let attributes = self.item.map_or(&[][..], ItemKind::attributes).iter();
+        let attributes = attributes.map(|attribute| match *attribute {
+            "fields" => format!("{ITEM}.fields.FIELD"),
+            name => format!("{ITEM}.{name}"),
+        });
+        texts.chain(attributes).collect()
+    }
+
+    fn sample(self) -> minijinja::Value {
+        let texts = self.texts.iter();
+        let texts = texts.map(|name| (*name, minijinja::Value::from("x")));
+        let item = self.item.map(|item| (ITEM, item.sample()));
+        minijinja::Value::from_pairs(texts.chain(item))
+    }
+}
+
 /// Reports a template that cannot be read, and variables that nothing fills.
-pub fn check(cx: &mut Context<'_>, template: &Template<'_>, variables: &[&str]) {
+pub fn check(cx: &mut Context<'_>, template: &Template<'_>, variables: Variables<'_>) {
     if let Some(excess) = tag::excess(template.text) {
         return too_much(cx, template, &excess);
     }
@@ -46,10 +76,20 @@ pub fn check(cx: &mut Context<'_>, template: &Template<'_>, variables: &[&str]) 
         Ok(compiled) => compiled,
         Err(error) => return broken(cx, template, &error),
     };
-    let mut unknown: Vec<String> = compiled.undeclared_variables(false).into_iter().collect();
-    let known: BTreeSet<&str> = variables.iter().copied().collect();
-    unknown.retain(|name| !known.contains(name.as_str()));
-    unknown.sort_unstable();
+    let used = compiled.undeclared_variables(true).into_iter();
+    let known: BTreeSet<&str> = variables.texts.iter().copied().collect();
+    let is_filled = |dotted: &String| {
+        let name = dotted.split('.').next().unwrap_or(dotted);
+        match variables.item {
+            Some(item) if name == ITEM => item.has(dotted),
+            Some(_) | None => known.contains(name),
+        }
+    };
+    let unknown = used.filter(|dotted| !is_filled(dotted));
+    let unknown: BTreeSet<String> = unknown
+        .map(|dotted| blamed(dotted, variables.item))
+        .collect();
+    let mut unknown: Vec<String> = unknown.into_iter().collect();
     // Each is looked for in the text; whoever mends a hundred is told of the next.
     unknown.truncate(MAX_UNKNOWN);
     for name in &unknown {
@@ -59,11 +99,7 @@ pub fn check(cx: &mut Context<'_>, template: &Template<'_>, variables: &[&str]) 
         return;
     }
     // A filter or a test that does not exist only shows when it is used.
-    let values = minijinja::Value::from_pairs(
-        variables
-            .iter()
-            .map(|name| (*name, minijinja::Value::from("x"))),
-    );
+    let values = variables.sample();
     let is_out_of_fuel = |error: &minijinja::Error| error.kind() == ErrorKind::OutOfFuel;
     let mut tried = compiled.render(&values);
     if tried.as_ref().is_err_and(is_out_of_fuel) && cx.long_trials < MAX_LONG_TRIALS {
@@ -76,6 +112,16 @@ pub fn check(cx: &mut Context<'_>, template: &Template<'_>, variables: &[&str]) 
         Err(error) if !is_out_of_fuel(&error) => broken(cx, template, &error),
         Ok(_) | Err(_) => {}
     }
+}
+
+/// What of a dotted name nothing fills: an attribute of `item`, or a variable.
+fn blamed(mut dotted: String, item: Option<ItemKind>) -> String {
+    let is_attribute = item.is_some() && dotted.starts_with("item.");
+    let parts = if is_attribute { 2 } else { 1 };
+    let length = dotted.split('.').take(parts).map(|part| part.len() + 1);
+    let length = length.sum::<usize>() - 1;
+    dotted.truncate(length);
+    dotted
 }
 
 fn environment(fuel: u64) -> Environment<'static> {
@@ -133,7 +179,12 @@ fn too_much(cx: &mut Context<'_>, template: &Template<'_>, excess: &Excess) {
     cx.report(mistake);
 }
 
-fn unknown_variable(cx: &mut Context<'_>, template: &Template<'_>, name: &str, variables: &[&str]) {
+fn unknown_variable(
+    cx: &mut Context<'_>,
+    template: &Template<'_>,
+    name: &str,
+    variables: Variables<'_>,
+) {
     let whole = template.place.span();
     let place = match find_variable(template.place.text(), name) {
         Some(span) => template
@@ -141,9 +192,22 @@ fn unknown_variable(cx: &mut Context<'_>, template: &Template<'_>, name: &str, v
             .at(whole.start + span.start..whole.start + span.end),
         None => template.place.clone(),
     };
-    let known = format!("known here: {}", listed(variables.iter().copied()));
-    let help = nearest(name, variables.iter().copied())
-        .map_or(known, |near| format!("did you mean `{near}`?"));
+    let names = variables.names();
+    let names = || names.iter().map(String::as_str);
+    // Of an attribute, `item.` is no likeness.
+    let near = match (variables.item, name.strip_prefix("item.")) {
+        (Some(item), Some(attribute)) => nearest(attribute, item.attributes().iter().copied())
+            .map(|near| format!("{ITEM}.{near}")),
+        (_, Some(_) | None) => nearest(name, names()).map(str::to_owned),
+    };
+    let help = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if name == ITEM => {
+            "an item is there only with `for_each`, for example `for_each: { files: \"docs/*.md\" }`"
+                .to_owned()
+        }
+        None => format!("known here: {}", listed(names())),
+    };
     let mut mistake = Mistake::new(
         Rule::UnknownVariable,
         place,

@@ -4,7 +4,7 @@
 //! what was expected.
 
 /// Names that a message lists; every map of ours has fewer fields.
-const MAX_NAMES: usize = 30;
+const MAX_NAMES: usize = 40;
 /// Names that a word is compared with.
 const MAX_COMPARED: usize = 1_000;
 /// Letters of the longest word that a name is looked for.

@@ -109,6 +109,17 @@ impl Cost {
         }
     }
 
+    /// Adds an answer whose cost is known already, or is not.
+    pub(super) fn count(&mut self, cost: Option<Dollars>) {
+        let amount = cost.unwrap_or_default();
+        self.counted = self.counted.plus(amount);
+        self.committed = self.committed.plus(amount);
+        self.certainty = self.certainty.max(match cost {
+            Some(_) => Certainty::Known,
+            None => Certainty::Unknown,
+        });
+    }
+
     /// What it has cost at most.
     pub(super) const fn committed(&self) -> Dollars {
         self.committed

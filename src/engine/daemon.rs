@@ -105,6 +105,10 @@ struct Daemon {
     delivering: Weak<()>,
     /// When the next answer that is owed may be delivered, as far as is known.
     owed_at: Option<DateTime<Utc>>,
+    /// Alive while batches are being looked at.
+    looking: Weak<()>,
+    /// When the next batch is looked at, as far as is known.
+    batch_at: Option<DateTime<Utc>>,
     /// When answers are looked for that another process left owed, by the clock that never steps.
     look_at: Duration,
     /// When the plan that stands ready was first tried to be adopted.
@@ -155,10 +159,13 @@ impl Daemon {
             closing_orphans: Weak::new(),
             delivering: Weak::new(),
             owed_at: None,
+            looking: Weak::new(),
+            batch_at: None,
             look_at: Duration::ZERO,
             pulse,
         };
         daemon.take_plan(plan, now).await?;
+        daemon.occupy_batches().await?;
         daemon.stand();
         Ok(daemon)
     }
@@ -218,7 +225,8 @@ impl Daemon {
     fn span(&self) -> Duration {
         let now = self.desk.now();
         let next = self.next.as_ref().map(|entry| entry.fire_at);
-        let others = self.promises.next().into_iter().chain(self.owed_at);
+        let others = self.promises.next().into_iter();
+        let others = others.chain(self.owed_at).chain(self.batch_at);
         let wake_at = next.into_iter().chain(others).min();
         let longest = self.pulse.longest();
         wake_at.map_or(longest, |at| span_until(at, now).min(longest))

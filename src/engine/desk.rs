@@ -45,6 +45,7 @@ pub(super) struct Desk {
     beginning: AtomicUsize,
     in_doubt: AtomicBool,
     owes: AtomicBool,
+    has_handed_in: AtomicBool,
     unclosed: AtomicUsize,
     outage: Mutex<Outage>,
 }
@@ -54,6 +55,7 @@ pub(super) struct Desk {
 pub(super) struct Busy {
     desk: Arc<Desk>,
     run: RunId,
+    stays: bool,
 }
 
 /// A run is being begun while this lives: the store may know of it before we do.
@@ -76,6 +78,7 @@ impl Desk {
             beginning: AtomicUsize::new(0),
             in_doubt: AtomicBool::new(false),
             owes: AtomicBool::new(false),
+            has_handed_in: AtomicBool::new(false),
             unclosed: AtomicUsize::new(0),
             outage: Mutex::default(),
         })
@@ -128,12 +131,23 @@ impl Desk {
         self.owes.swap(false, Ordering::Relaxed)
     }
 
+    /// Notes that the batches on record have changed.
+    pub fn note_batch(&self) {
+        self.has_handed_in.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether they have since the last time that this was asked.
+    pub fn take_batch(&self) -> bool {
+        self.has_handed_in.swap(false, Ordering::Relaxed)
+    }
+
     /// Marks a run as under way.
     pub fn occupy(self: &Arc<Self>, run: RunId, job: &JobId) -> Busy {
         self.lock_runs().insert(run, job.clone());
         Busy {
             desk: Arc::clone(self),
             run,
+            stays: false,
         }
     }
 
@@ -223,9 +237,18 @@ impl Desk {
     }
 }
 
+impl Busy {
+    /// Leaves the run under way: it waits for a batch, and whoever looks at that occupies it anew.
+    pub fn stay(mut self) {
+        self.stays = true;
+    }
+}
+
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.desk.lock_runs().remove(&self.run);
+        if !self.stays {
+            self.desk.lock_runs().remove(&self.run);
+        }
     }
 }
 

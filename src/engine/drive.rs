@@ -5,6 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::attempt;
+use super::batch::Runabout;
 use super::call::{Action, Call, CallEnd, CallSettings, Event};
 use super::cost::{Cost, Room};
 use super::desk::Desk;
@@ -43,7 +44,7 @@ pub(super) struct CallOrder<'a> {
 }
 
 /// Which answer of its run a call wants, and what becomes of it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct Aim<'a> {
     pub name: &'a CallName,
     /// What earlier parts of the answer said.
@@ -54,6 +55,8 @@ pub(super) struct Aim<'a> {
     pub is_last: bool,
     /// Whether an answer that paused is asked to go on.
     pub goes_on: bool,
+    /// What is fetched in place of an answer.
+    pub errand: Option<&'a Runabout<'a>>,
 }
 
 impl Aim<'_> {
@@ -186,6 +189,14 @@ impl Driver<'_> {
         }
     }
 
+    /// Whether the run has room for an attempt. What a batch may cost is weighed part by part before.
+    fn room(&self, reserve: Option<Dollars>) -> Room {
+        match self.order.aim.errand {
+            None => self.order.purse.take(reserve),
+            Some(_) => Room::Go,
+        }
+    }
+
     async fn ask(
         &mut self,
         n: u32,
@@ -202,10 +213,9 @@ impl Driver<'_> {
             request,
             aim,
             reserve,
-            purse,
             ..
         } = &self.order;
-        match purse.take(*reserve) {
+        match self.room(*reserve) {
             Room::Go => {}
             Room::NotInThisRun | Room::InNone(_) => {
                 return Ok(Event::Refused(Refusal {
@@ -251,7 +261,9 @@ impl Driver<'_> {
                 Ok(Event::Admitted)
             }
             Err(refusal) => {
-                purse.give_back(*reserve);
+                if self.order.aim.errand.is_none() {
+                    self.order.purse.give_back(*reserve);
+                }
                 Ok(Event::Refused(refusal))
             }
         }
@@ -271,7 +283,10 @@ impl Driver<'_> {
             let (reserve, order) = (flight.bill.reserve, &self.order);
             let (upstream, request) = (order.upstream, order.request);
             self.cost.add(upstream, request, reserve, sent.as_ref());
-            flight.bill = order.purse.pay(upstream, request, reserve, sent.as_ref());
+            flight.bill = match order.aim.errand {
+                None => order.purse.pay(upstream, request, reserve, sent.as_ref()),
+                Some(_) => Cost::default().add(upstream, request, reserve, sent.as_ref()),
+            };
         }
         let Some(result) = sent else {
             self.land(attempt::cancelled(latency));
@@ -336,7 +351,9 @@ impl Driver<'_> {
             ..
         } = &self.order;
         let now = self.desk.now();
-        let answer = self.answer.as_ref().map(|answer| Brought {
+        let batch = aim.errand.and_then(|errand| errand.handed_in(now));
+        let answer = self.answer.as_ref().filter(|_| aim.errand.is_none());
+        let answer = answer.map(|answer| Brought {
             answer,
             role: aim.role(answer),
         });
@@ -355,13 +372,15 @@ impl Driver<'_> {
             bill,
             end: end.clone(),
             answer,
-            cost_usd: self.cost.known(),
+            batch: batch.clone(),
+            cost_usd: self.cost.known().filter(|_| aim.errand.is_none()),
             now,
         };
         self.desk
             .persist(|| self.desk.world.store.record(told()))
             .await?;
         let slot = self.order.slot.clone();
+        let attempt = Box::new(attempt);
         self.desk.say(Notice::Attempted { slot, attempt });
         Ok(Event::Recorded)
     }

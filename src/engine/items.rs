@@ -18,15 +18,15 @@ use crate::piece::Item;
 const TOLD: usize = 3;
 
 /// What is to be done in a run of many items.
-struct Todo {
-    open: VecDeque<Portion>,
+pub(super) struct Todo {
+    pub open: VecDeque<Portion>,
     /// How many items the slot has.
-    of: usize,
+    pub of: usize,
 }
 
 /// What became of the items of a run.
 #[derive(Debug, Default)]
-struct Tally {
+pub(super) struct Tally {
     succeeded: usize,
     left: usize,
     exhausted: usize,
@@ -59,7 +59,7 @@ impl Runner {
     }
 
     /// The items of the slot, split once and for all, with the answers that their steps have.
-    async fn todo(
+    pub(super) async fn todo(
         &self,
         order: Order<'_>,
         for_each: &ForEach,
@@ -139,7 +139,18 @@ impl Runner {
 
     /// Does one item, and takes down how it ended.
     async fn item(&self, order: Order<'_>, portion: Portion) -> (Portion, Piece) {
-        let mut piece = self.portion(order, &portion).await;
+        let piece = self.portion(order, &portion).await;
+        let piece = self.take_down(order, &portion, piece).await;
+        (portion, piece)
+    }
+
+    /// Takes down how an item ended, if it did.
+    pub(super) async fn take_down(
+        &self,
+        order: Order<'_>,
+        portion: &Portion,
+        mut piece: Piece,
+    ) -> Piece {
         if piece.end == End::Exhausted
             && !settle::may_exhaust(&order.planned.job.defer, order.work.past())
         {
@@ -161,10 +172,10 @@ impl Runner {
                 piece.unrecorded.get_or_insert(error);
             }
         }
-        (portion, piece)
+        piece
     }
 
-    fn add_up(&self, order: Order<'_>, of: usize, tally: &Tally) -> Ended {
+    pub(super) fn add_up(&self, order: Order<'_>, of: usize, tally: &Tally) -> Ended {
         let now = self.desk.now();
         let (policy, past) = (&order.planned.job.defer, order.work.past());
         let settled = if tally.left > 0 {
@@ -196,7 +207,7 @@ impl Runner {
 }
 
 impl Tally {
-    fn add(&mut self, portion: &Portion, piece: Piece) {
+    pub fn add(&mut self, portion: &Portion, piece: Piece) {
         let name = portion.item.as_ref().map_or("", |item| item.name.as_str());
         match piece.end {
             End::Closed(Outcome::Succeeded) => self.succeeded += 1,
@@ -246,7 +257,7 @@ impl Tally {
 }
 
 /// There is nothing to make a call for.
-fn without_items(order: Order<'_>) -> Ended {
+pub(super) fn without_items(order: Order<'_>) -> Ended {
     let outcome = match order.planned.job.job.on_empty_input {
         OnEmptyInput::Skip | OnEmptyInput::Send => Outcome::Skipped(SkipReason::EmptyInput),
         OnEmptyInput::Fail => Outcome::Failed(FailReason::EmptyInput),

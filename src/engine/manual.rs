@@ -79,13 +79,17 @@ pub async fn run_once(
         carried: None,
         busy,
     };
-    let closed = runner.run(planned, work).await;
-    closed.finish.map_err(|finish| match finish.answer {
-        Some(_) => EngineError::Unrecorded(finish),
-        None => EngineError::Store(StoreError::Failed(format!(
+    let unclosed = || {
+        let what = format!(
             "run {} could not be closed; it counts as interrupted",
             run.0
-        ))),
+        );
+        EngineError::Store(StoreError::Failed(what))
+    };
+    let closed = runner.run(planned, work).await.ok_or_else(unclosed)?;
+    closed.finish.map_err(|finish| match finish.answer {
+        Some(_) => EngineError::Unrecorded(finish),
+        None => unclosed(),
     })
 }
 

@@ -21,11 +21,14 @@ pub mod pulse;
 pub mod stop;
 
 mod attempt;
+mod batch;
 mod clocks;
 mod closing;
+mod collect;
 mod cost;
 mod desk;
 mod drive;
+mod hand_in;
 mod items;
 mod outage;
 mod pace;

@@ -40,7 +40,7 @@ pub enum Notice {
         /// The slot.
         slot: Slot,
         /// How.
-        attempt: Attempt,
+        attempt: Box<Attempt>,
     },
     /// A run ended.
     Ended {

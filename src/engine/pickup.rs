@@ -158,7 +158,8 @@ impl Runner {
     async fn carry(&self, place: &Place, taken: Taken) -> Group {
         let work = self.carried(place.fire_at, taken);
         if let Some(planned) = self.timeline.active(&work.slot.job) {
-            return self.run(planned, work).await.group;
+            let closed = self.run(planned, work).await;
+            return closed.map_or(Group::Open, |closed| closed.group);
         }
         self.close_gone(&work).await;
         Group::Open

@@ -124,23 +124,23 @@ mod tests {
         }
     }
 
-    fn known(mark: &str, is_done: bool) -> Option<Memory> {
-        Some(Memory {
+    fn done(mark: &str) -> Memory {
+        Memory {
             mark: mark.to_owned(),
-            is_done,
-        })
+            is_done: true,
+        }
     }
 
     fn at(text: &str) -> DateTime<Utc> {
         text.parse().unwrap()
     }
 
-    fn lost(may_work_later: bool) -> Undelivered {
+    fn lost() -> Undelivered {
         Undelivered {
             message: "no room".to_owned(),
             placed: 0,
             output: None,
-            may_work_later,
+            may_work_later: true,
         }
     }
 
@@ -151,21 +151,25 @@ mod tests {
             which: Which::All,
             ..offer(&items, Some(2))
         };
-        let chosen = choose(all, |_| known("1", true), &BTreeSet::new());
+        let chosen = choose(all, |_| Some(done("1")), &BTreeSet::new());
         assert_eq!(names(&chosen), ["b", "a"]);
     }
 
     #[test]
     fn an_item_that_was_done_as_it_is_is_left_out() {
         let items = [item("a", "1"), item("b", "2")];
-        let chosen = choose(offer(&items, None), |_| known("1", true), &BTreeSet::new());
+        let chosen = choose(offer(&items, None), |_| Some(done("1")), &BTreeSet::new());
         assert_eq!(names(&chosen), ["b"]);
     }
 
     #[test]
     fn what_was_left_goes_first_and_what_failed_goes_last() {
         let items = [item("a", "1"), item("b", "1"), item("c", "1")];
-        let memory = |item: &Item| (item.name == "a").then(|| known("1", false)).flatten();
+        let failed = || Memory {
+            is_done: false,
+            ..done("1")
+        };
+        let memory = |item: &Item| (item.name == "a").then(failed);
         let left = BTreeSet::from(["c".to_owned()]);
         let chosen = choose(offer(&items, None), memory, &left);
         assert_eq!(names(&chosen), ["c", "b", "a"]);
@@ -177,14 +181,14 @@ mod tests {
     fn what_was_left_and_done_since_is_left_out() {
         let items = [item("a", "1")];
         let left = BTreeSet::from(["a".to_owned()]);
-        let chosen = choose(offer(&items, None), |_| known("1", true), &left);
+        let chosen = choose(offer(&items, None), |_| Some(done("1")), &left);
         assert!(chosen.is_empty(), "{chosen:?}");
     }
 
     #[test]
     fn waits_double_up_to_an_hour_and_end_after_a_day() {
         let since = at("2026-12-01T05:00:00Z");
-        let wait = |tries, now| match after(&lost(true), tries, since, now) {
+        let wait = |tries, now| match after(&lost(), tries, since, now) {
             After::Again(then, _) => Some((then - now).num_minutes()),
             After::Done | After::GiveUp(_) => None,
         };
@@ -198,8 +202,12 @@ mod tests {
     #[test]
     fn a_mistake_in_the_job_is_not_tried_again() {
         let since = at("2026-12-01T05:00:00Z");
+        let lost = Undelivered {
+            may_work_later: false,
+            ..lost()
+        };
         assert_eq!(
-            after(&lost(false), 1, since, since),
+            after(&lost, 1, since, since),
             After::GiveUp("no room".to_owned())
         );
     }

@@ -1,23 +1,27 @@
 //! A portion of a run: the chain of calls for one item, or for a job without items, and the delivery of its answer.
 
-use std::path::PathBuf;
+mod ends;
+
 use std::sync::Arc;
 
 use super::call::{CallEnd, CallSettings};
 use super::cost;
 use super::drive::{Aim, CallOrder, Driven, drive};
-use super::pace::{Gate, Pace, Turn};
+use super::pace::{Pace, Turn};
 use super::pieces;
-use super::ports::{After, Brief, DeliveryEnd, Parcel, StoreError, Undelivered, Unready};
+use super::ports::{After, Brief, DeliveryEnd, Parcel, StoreError, Undelivered, Unready, Upstream};
 use super::purse::Purse;
 use super::runner::{Runner, Work};
 use super::settle;
 use super::timeline::Planned;
 use crate::answer::Answer;
 use crate::job::{Check, Request};
+use crate::money::Dollars;
 use crate::outcome::{FailReason, Outcome, YieldReason};
 use crate::piece::{CallName, Item};
 use crate::slot::Origin;
+
+pub(super) use ends::{End, Piece, STOPPED};
 
 /// The most parts of one answer: a model that pauses time and again is given up.
 const MOST_PARTS: u32 = 6;
@@ -39,60 +43,6 @@ pub(super) struct Portion {
     /// The answers that its steps have from earlier runs.
     pub answers: Vec<String>,
 }
-
-/// What became of a portion.
-#[derive(Debug)]
-pub(super) struct Piece {
-    pub end: End,
-    pub answer: Option<Answer>,
-    pub delivery: Option<DeliveryEnd>,
-    pub output: Option<PathBuf>,
-    pub trouble: Option<String>,
-    /// Why the store does not know of the attempt that brought the answer.
-    pub unrecorded: Option<StoreError>,
-}
-
-/// How a portion ended.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum End {
-    /// For good.
-    Closed(Outcome),
-    /// A gate refused.
-    Left(Gate),
-    /// Retryable to the last attempt.
-    Exhausted,
-}
-
-impl Piece {
-    pub fn new(end: End, trouble: Option<String>) -> Self {
-        Self {
-            end,
-            answer: None,
-            delivery: None,
-            output: None,
-            trouble,
-            unrecorded: None,
-        }
-    }
-
-    pub fn failed(reason: FailReason, trouble: Option<String>) -> Self {
-        Self::new(End::Closed(Outcome::Failed(reason)), trouble)
-    }
-
-    pub const fn left(gate: Gate, trouble: Option<String>) -> Self {
-        Self {
-            end: End::Left(gate),
-            answer: None,
-            delivery: None,
-            output: None,
-            trouble,
-            unrecorded: None,
-        }
-    }
-}
-
-/// The gate that a stop signal is.
-pub(super) const STOPPED: Gate = (YieldReason::Shutdown, None);
 
 impl Runner {
     /// Makes the calls of a portion that are still to be made, and delivers its answer.
@@ -165,7 +115,9 @@ impl Runner {
         step: Step<'_>,
         mut request: Request,
     ) -> Result<Driven, StoreError> {
-        let mut fallback = order.planned.job.job.fallback_model.as_ref();
+        // A step of a chain may name the very model to which the others fall back.
+        let fallback = order.planned.job.job.fallback_model.as_ref();
+        let mut fallback = fallback.filter(|model| **model != request.model);
         let mut before = String::new();
         let mut part = 1;
         loop {
@@ -180,6 +132,7 @@ impl Runner {
                 check: step.check,
                 is_last: step.is_last,
                 goes_on: part < MOST_PARTS,
+                errand: None,
             };
             let driven = self.call(order, aim, &request).await?;
             part += 1;
@@ -216,6 +169,23 @@ impl Runner {
         aim: Aim<'_>,
         request: &Request,
     ) -> Result<Driven, StoreError> {
+        let planned = order.planned;
+        let (job, policy) = (&planned.job.job, &planned.group.guard);
+        let reserve = self.upstream().estimate(request).cost_high;
+        if let Some((reason, why)) = cost::unaffordable(job.max_cost, policy, request, reserve) {
+            return Ok(Driven::failed(reason, why));
+        }
+        let upstream = self.upstream();
+        self.send(order, aim, (request, upstream, reserve)).await
+    }
+
+    /// Sends a request when it is its turn, through the guard.
+    pub(super) async fn send(
+        &self,
+        order: Order<'_>,
+        aim: Aim<'_>,
+        (request, upstream, reserve): (&Request, &dyn Upstream, Option<Dollars>),
+    ) -> Result<Driven, StoreError> {
         let Order {
             planned,
             work,
@@ -224,10 +194,6 @@ impl Runner {
             ..
         } = order;
         let (job, policy) = (&planned.job.job, &planned.group.guard);
-        let reserve = self.upstream().estimate(request).cost_high;
-        if let Some((reason, why)) = cost::unaffordable(job.max_cost, policy, request, reserve) {
-            return Ok(Driven::failed(reason, why));
-        }
         loop {
             match pace.begin(self.desk.now()) {
                 Turn::Go => break,
@@ -258,7 +224,7 @@ impl Runner {
                 },
                 grace: plan.grace,
                 request,
-                upstream: self.upstream(),
+                upstream,
                 aim,
                 pace,
                 purse,
@@ -281,7 +247,7 @@ impl Runner {
     }
 
     /// Puts the answer of a portion where it belongs.
-    async fn keep(&self, order: Order<'_>, step: Step<'_>, answer: Answer) -> Piece {
+    pub(super) async fn keep(&self, order: Order<'_>, step: Step<'_>, answer: Answer) -> Piece {
         let job = &order.planned.job.job;
         let parcel = Parcel {
             job,
@@ -364,11 +330,11 @@ impl Runner {
 
 /// Which step of a portion.
 #[derive(Debug, Clone, Copy)]
-struct Step<'a> {
-    item: Option<&'a Item>,
-    number: u32,
-    check: &'a Check,
-    is_last: bool,
+pub(super) struct Step<'a> {
+    pub item: Option<&'a Item>,
+    pub number: u32,
+    pub check: &'a Check,
+    pub is_last: bool,
 }
 
 /// What is asked of an answer that another step follows.
@@ -377,15 +343,3 @@ static WHOLE: Check = Check {
     contains: Vec::new(),
     schema: None,
 };
-
-impl End {
-    const fn of(end: &CallEnd) -> Self {
-        match end {
-            CallEnd::Yielded { reason, not_before } => Self::Left((*reason, *not_before)),
-            CallEnd::Exhausted => Self::Exhausted,
-            CallEnd::Failed(reason) => Self::Closed(Outcome::Failed(*reason)),
-            // The machine says so only after an answer.
-            CallEnd::Answered => Self::Closed(Outcome::Failed(FailReason::NotAMessage)),
-        }
-    }
-}

@@ -3,7 +3,10 @@
 //! Each port has an implementation at the edge and one in virtual time. The
 //! methods return boxed futures so that a [`World`] is one plain value.
 
+mod batch;
+mod handed_in;
 mod pieces;
+mod store_error;
 mod texts;
 
 use std::fmt;
@@ -15,9 +18,14 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+pub use batch::{
+    BatchOutcome, BatchPart, BatchResult, BatchStage, BatchState, Batches, SubmittedBatch,
+};
+pub use handed_in::{Collected, HandedIn, OpenBatch, part_name};
 pub use pieces::{
     After, Brought, Delivery, DeliveryEnd, Offer, PieceEnd, Progress, Redelivered, Role, StepAnswer,
 };
+pub use store_error::StoreError;
 pub use texts::{Brief, Gathered, Parcel, Undelivered, Unready};
 
 use super::audit::ScheduleRow;
@@ -80,6 +88,10 @@ pub trait Upstream: Send + Sync {
     fn cost(&self, request: &Request, model: &str, usage: &Usage) -> Option<Dollars>;
     /// What a request will take, told offline.
     fn estimate(&self, request: &Request) -> Estimate;
+    /// The way to message batches; `None` if there is none.
+    fn batches(&self) -> Option<&dyn Batches> {
+        None
+    }
 }
 
 /// Reads prompts and inputs, writes answers.
@@ -101,49 +113,6 @@ pub trait Workspace: Send + Sync {
         &'a self,
         parcel: Parcel<'a>,
     ) -> Pending<'a, Result<Option<PathBuf>, String>>;
-}
-
-/// Why the store could not do its job.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum StoreError {
-    /// The folder or file cannot be opened or written.
-    #[error("store {path}: {message}")]
-    Unusable {
-        /// The file.
-        path: PathBuf,
-        /// What the system says, and the way out.
-        message: String,
-    },
-    /// The file was written by a newer version.
-    #[error(
-        "store {path}: schema version {found} is newer than this program knows ({known}); use a newer offpeak or another --store"
-    )]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        found: i64,
-        /// Ours.
-        known: i64,
-    },
-    /// What is on record forbids the step, or cannot be read: another try ends the same way.
-    #[error("store: {0}")]
-    Lasting(String),
-    /// A statement failed.
-    #[error("store: {0}")]
-    Failed(String),
-}
-
-impl StoreError {
-    /// Whether the same step would fail again, however long one waits. A disk may have room again, and a file may be
-    /// put back; a run that ended stays ended.
-    #[must_use]
-    pub const fn is_lasting(&self) -> bool {
-        match self {
-            Self::Lasting(_) | Self::Newer { .. } => true,
-            Self::Unusable { .. } | Self::Failed(_) => false,
-        }
-    }
 }
 
 /// What a port of the store returns.
@@ -194,6 +163,12 @@ pub trait Store: Send + Sync {
     /// Uses up the permit, places a hold if there is one, and records how the attempt ended and what it brought. An
     /// attempt ends once: what was recorded and not heard of counts for nothing when it is told again.
     fn record<'a>(&'a self, told: Told<'a>) -> Stored<'a, ()>;
+    /// Takes down an answer that came with a batch; one that is there already stays.
+    fn collect<'a>(&'a self, collected: Collected<'a>) -> Stored<'a, ()>;
+    /// The batches whose runs are still open, by their next look.
+    fn batches(&self) -> Stored<'_, Vec<OpenBatch>>;
+    /// Takes down that a batch was looked at, and when it is next.
+    fn looked(&self, run: RunId, next: DateTime<Utc>) -> Stored<'_, ()>;
     /// How far the work of a slot has come in earlier runs: its items, and the answers that its steps have.
     fn progress<'a>(&'a self, slot: &'a Slot) -> Stored<'a, Progress>;
     /// Splits the work of a slot into items, once: [`pieces::choose`](super::pieces::choose) says which. The answer is
@@ -214,7 +189,7 @@ pub trait Store: Send + Sync {
     /// what had failed for want of the delivery has succeeded.
     fn redelivered(&self, end: Redelivered) -> Stored<'_, ()>;
     /// The daemon's runs that nobody works on, closed as interrupted, each with a deferral; and manual runs past their
-    /// lease. `under_way` are the runs that go on: none at the start, when whatever is open was cut off by a crash.
+    /// lease. Runs that wait for a batch are left alone. `under_way` are the runs that go on: none at the start, when whatever is open was cut off by a crash.
     fn recover<'a>(&'a self, under_way: &'a [RunId], now: DateTime<Utc>) -> Stored<'a, Vec<Run>>;
 }
 
@@ -381,6 +356,8 @@ pub struct Told<'a> {
     pub end: AttemptEnd,
     /// What it brought.
     pub answer: Option<Brought<'a>>,
+    /// The batch that was taken in by it: its run stays open until the results are there.
+    pub batch: Option<HandedIn>,
     /// Dollars of the call so far, its failed attempts included; `None` means unknown, not zero.
     pub cost_usd: Option<Dollars>,
     /// When.

@@ -60,6 +60,11 @@ impl Purse {
         self.lock().cost.add(upstream, request, reserve, result)
     }
 
+    /// Adds what an answer of a batch cost.
+    pub fn count(&self, cost: Option<Dollars>) {
+        self.lock().cost.count(cost);
+    }
+
     /// Dollars of the run so far; `None` if nothing was counted, or if any of it has no known price.
     pub fn known(&self) -> Option<Dollars> {
         self.lock().cost.known()
@@ -75,17 +80,17 @@ impl Purse {
 mod tests {
     use super::*;
 
-    fn cents(cents: u64) -> Option<Dollars> {
-        Some(Dollars::from_nanos(cents * 10_000_000))
+    const fn cents(cents: u64) -> Dollars {
+        Dollars::from_nanos(cents * 10_000_000)
     }
 
     #[test]
     fn attempts_side_by_side_share_the_cap() {
-        let purse = Purse::new(cents(10));
-        assert_eq!(purse.take(cents(6)), Room::Go);
-        assert_eq!(purse.take(cents(6)), Room::NotInThisRun);
-        purse.give_back(cents(6));
-        assert_eq!(purse.take(cents(6)), Room::Go);
+        let purse = Purse::new(Some(cents(10)));
+        assert_eq!(purse.take(Some(cents(6))), Room::Go);
+        assert_eq!(purse.take(Some(cents(6))), Room::NotInThisRun);
+        purse.give_back(Some(cents(6)));
+        assert_eq!(purse.take(Some(cents(6))), Room::Go);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::purse::Purse;
 use super::settle::{self, Past, Settled};
 use super::timeline::{Planned, Timeline};
 use crate::answer::Answer;
+use crate::job::Handing;
 use crate::money::Dollars;
 use crate::outcome::{FailReason, Outcome, RunId, SkipReason, YieldReason};
 use crate::slot::{Origin, Slot};
@@ -40,7 +41,6 @@ pub(super) struct Work {
     /// The deferral that it carries.
     pub carried: Option<Deferral>,
     /// Keeps the job's next slot from overlapping.
-    #[expect(dead_code, reason = "held and not read: its drop frees the job")]
     pub busy: Busy,
 }
 
@@ -63,6 +63,15 @@ pub(super) struct Ended {
     pub trouble: Option<String>,
     pub cost: Option<Dollars>,
     pub group: Group,
+}
+
+/// What became of the work of a run.
+#[derive(Debug)]
+pub(super) enum Done {
+    /// It has ended.
+    Ended(Box<Ended>),
+    /// A batch was handed in: the run stays open.
+    HandedIn,
 }
 
 /// How a run was closed.
@@ -88,6 +97,7 @@ impl Group {
             | YieldReason::Missed
             | YieldReason::Interrupted
             | YieldReason::Exhausted
+            | YieldReason::Batch
             | YieldReason::Asked => Self::Refused,
         }
     }
@@ -101,14 +111,15 @@ impl Runner {
             return;
         };
         let place = Place::slot(&planned.job.job, work.carried_at);
-        match self.run(planned, work).await.group {
+        let closed = self.run(planned, work).await;
+        match closed.map_or(Group::Open, |closed| closed.group) {
             Group::Open => self.take_deferrals(&place).await,
             Group::Refused => {}
         }
     }
 
-    /// Does the work of one run and closes it.
-    pub async fn run(&self, planned: Planned<'_>, work: Work) -> Closed {
+    /// Does the work of one run and closes it; `None` if it stays open until a batch is answered.
+    pub async fn run(&self, planned: Planned<'_>, work: Work) -> Option<Closed> {
         let late = self.desk.now() - work.carried_at;
         self.desk.say(Notice::Started {
             slot: work.slot.clone(),
@@ -116,16 +127,28 @@ impl Runner {
             origin: work.origin,
             late: late.to_std().unwrap_or_default(),
         });
-        let ended = self.work(planned, &work).await;
+        let ended = match self.work(planned, &work).await {
+            Done::Ended(ended) => *ended,
+            Done::HandedIn => {
+                self.desk.note_batch();
+                work.busy.stay();
+                return None;
+            }
+        };
+        Some(self.wind_up(planned, &work, ended).await)
+    }
+
+    /// Closes a run whose work has ended.
+    pub(super) async fn wind_up(&self, planned: Planned<'_>, work: &Work, ended: Ended) -> Closed {
         let group = ended.group;
-        let finish = self.finish(planned, &work, ended).await;
+        let finish = self.finish(planned, work, ended).await;
         Closed {
-            finish: self.close(&work, finish).await,
+            finish: self.close(work, finish).await,
             group,
         }
     }
 
-    async fn work(&self, planned: Planned<'_>, work: &Work) -> Ended {
+    async fn work(&self, planned: Planned<'_>, work: &Work) -> Done {
         let job = &planned.job.job;
         let now = self.desk.now();
         let policy = &planned.job.defer;
@@ -134,24 +157,22 @@ impl Runner {
             .as_ref()
             .and_then(|it| settle::lapsed(policy, it, now))
         {
-            return Ended::plain(failed(reason), None);
+            return Done::ended(Ended::plain(failed(reason), None));
         }
         let inputs = match self.graced(self.workspace().gather(job, &work.slot)).await {
             Some(Gathered::Ready(inputs)) => inputs,
             Some(Gathered::Empty) => {
                 let outcome = Outcome::Skipped(SkipReason::EmptyInput);
-                return Ended::plain(
-                    Settled {
-                        outcome,
-                        wait: None,
-                    },
-                    None,
-                );
+                let settled = Settled {
+                    outcome,
+                    wait: None,
+                };
+                return Done::ended(Ended::plain(settled, None));
             }
             Some(Gathered::Failed(Unready { reason, message })) => {
-                return Ended::plain(failed(reason), Some(message));
+                return Done::ended(Ended::plain(failed(reason), Some(message)));
             }
-            None => return self.yielded(planned, work, STOPPED),
+            None => return Done::ended(self.yielded(planned, work, STOPPED)),
         };
         let pace = Pace::new(&planned.group.guard, planned.job.retry.max_attempts());
         let purse = Purse::new(job.max_cost);
@@ -162,14 +183,20 @@ impl Runner {
             pace: &pace,
             purse: &purse,
         };
+        // A person who asks for a run waits for it.
+        let is_batch = job.handing == Handing::Batch && work.origin != Origin::Manual;
         let ended = match &job.for_each {
+            _ if is_batch => match self.hand_in(order).await {
+                Some(ended) => ended,
+                None => return Done::HandedIn,
+            },
             Some(for_each) => self.items(order, for_each).await,
             None => self.chain(order).await,
         };
-        Ended {
+        Done::ended(Ended {
             cost: purse.known(),
             ..ended
-        }
+        })
     }
 
     /// Does the one chain of calls of a job without items.
@@ -257,6 +284,12 @@ impl Work {
             wait: self.carried.as_ref().map(|deferral| &deferral.wait),
             has_exhausted: false,
         }
+    }
+}
+
+impl Done {
+    fn ended(ended: Ended) -> Self {
+        Self::Ended(Box::new(ended))
     }
 }
 

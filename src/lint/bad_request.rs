@@ -46,42 +46,57 @@ pub(super) fn findings(subjects: &[Subject], rules: &Rules) -> Vec<Finding> {
     subjects.iter().flat_map(of).collect()
 }
 
-/// What the API would refuse of one job, sent to its model or to its fallback.
+/// What the API would refuse of one job, each step sent to its model or to the fallback.
 fn of(subject: &Subject) -> Vec<Finding> {
-    let faults = subject.shape.as_ref().map(faults).unwrap_or_default();
-    let fallback = subject
-        .fallback
-        .as_ref()
-        .map(|fallback| self::faults(&fallback.shape));
-    let mut findings = Vec::new();
-    for fault in fallback.unwrap_or_default() {
-        // What is wrong whichever model is asked has been said.
-        if !faults.contains(&fault) {
-            findings.push(of_fallback(subject, &fault));
+    let (mut findings, mut of_fallback) = (Vec::new(), Vec::new());
+    let fallback = subject.fallback.as_ref();
+    let fallback = fallback.map_or(&[][..], |fallback| &fallback.shapes);
+    for (index, shape) in subject.shapes.iter().enumerate() {
+        let faults = faults(shape);
+        for fault in fallback.get(index).map(self::faults).unwrap_or_default() {
+            // What is wrong whichever model is asked has been said.
+            if !faults.contains(&fault) {
+                of_fallback.push(fallback_finding(subject, shape, &fault));
+            }
         }
+        findings.extend(faults.into_iter().map(|it| finding(subject, shape, it)));
     }
-    let first = faults.into_iter().map(|fault| finding(subject, fault));
-    first.chain(findings).collect()
+    findings.extend(of_fallback);
+    findings
 }
 
 fn faults(shape: &Shape) -> Vec<Fault> {
     CHECKS.iter().flat_map(|check| check(shape)).collect()
 }
 
-fn finding(subject: &Subject, fault: Fault) -> Finding {
-    let message = format!("`{}` {}: the API answers 400", subject.job, fault.message);
+/// The job, or its step, in words.
+fn asker(subject: &Subject, shape: &Shape) -> String {
+    match &shape.step {
+        None => format!("`{}`", subject.job),
+        Some(step) => format!("the step `{step}` of `{}`", subject.job),
+    }
+}
+
+fn finding(subject: &Subject, shape: &Shape, fault: Fault) -> Finding {
+    let who = asker(subject, shape);
+    let field = match &shape.step {
+        None => fault.field,
+        Some(step) => format!("{step}.{}", fault.field),
+    };
+    let message = format!("{who} {}: the API answers 400", fault.message);
     Finding {
-        field: Some(fault.field),
+        field: Some(field),
         help: Some(fault.help),
         ..about(Rule::BadRequest, subject, message)
     }
 }
 
 /// A finding about the request as it goes to the fallback: what mends it there may be wrong for the first model.
-fn of_fallback(subject: &Subject, fault: &Fault) -> Finding {
+fn fallback_finding(subject: &Subject, shape: &Shape, fault: &Fault) -> Finding {
     let message = format!(
-        "`{}`, when it goes to its fallback, {}: the API answers 400",
-        subject.job, fault.message
+        "{}, when it goes to its fallback, {}: the API answers 400",
+        asker(subject, shape),
+        fault.message
     );
     let help = format!(
         "name a `fallback_model` that takes `{}` as the job has it, or take the field away",

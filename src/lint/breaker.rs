@@ -6,7 +6,7 @@ use super::advice::about;
 use super::board::{Board, Class, Group, Line};
 use super::calendar::DAY;
 use super::tell::human;
-use super::{BreakerNeed, Finding, Rule, Subject};
+use super::{BreakerNeed, Finding, Items, Rule, Subject};
 use crate::schedule::cron::Spacing;
 
 /// How many days of a set so many days in a row hold at most: looked for once for all groups.
@@ -146,6 +146,10 @@ fn calls(
             .fold(0, u64::saturating_add);
         if slots > 0 {
             let members = u64::try_from(class.members.len()).unwrap_or(u64::MAX);
+            if class.effort.pieces.items == Items::Unknown {
+                // There may be as many items as are needed.
+                return enough;
+            }
             let attempts = u64::from(class.effort.calls) * u64::from(class.effort.attempts);
             let calls = slots.saturating_add(1).saturating_mul(members);
             total = total.saturating_add(calls.saturating_mul(attempts));

@@ -50,7 +50,8 @@ pub use rules::{BreakerNeed, Level, Levels, Rules};
 pub use shape::{Breakpoint, Limits, Refusal, Sampling, Shape, Thinking, ToolChoice};
 pub use spread::{Extent, GroupSpread, Obstacle, Spread, SpreadOutcome, spread};
 pub use subject::{
-    Cap, Effort, Fallback, Identity, InputPrice, Known, Model, Prefix, Prompt, Subject, Toll,
+    Cap, Effort, Fallback, Identity, InputPrice, Items, Known, Model, Pieces, Prefix, Prompt,
+    Subject, Toll,
 };
 
 use std::time::Duration;

@@ -47,10 +47,11 @@ impl Named<'_> {
 /// The field that names a fallback.
 const FALLBACK: &str = "fallback_model";
 
-/// The models that a job names.
-fn named(subject: &Subject) -> impl Iterator<Item = Named<'_>> {
-    let first = subject.prompt.iter().map(|prompt| Named {
-        model: &prompt.model,
+/// The models that a job names, each once: that of each step, then the fallback.
+fn named(subject: &Subject) -> Vec<Named<'_>> {
+    let first = subject.prompt.iter().map(|prompt| &prompt.model);
+    let steps = first.chain(&subject.later_models).map(|model| Named {
+        model,
         field: "model",
         role: "model",
     });
@@ -59,7 +60,13 @@ fn named(subject: &Subject) -> impl Iterator<Item = Named<'_>> {
         field: FALLBACK,
         role: "fallback",
     });
-    first.chain(fallback)
+    let mut named: Vec<Named<'_>> = Vec::new();
+    for one in steps.chain(fallback) {
+        if !named.iter().any(|other| other.model.id == one.model.id) {
+            named.push(one);
+        }
+    }
+    named
 }
 
 /// Speaks up if the model has ended, ends within the notice, or ends before the job fires again.

@@ -168,7 +168,7 @@ mod tests {
     use std::time::Duration;
 
     use crate::lint::fixture::{at, findings, job, rules, window};
-    use crate::lint::{Effort, Rule, Rules, Subject};
+    use crate::lint::{Effort, Pieces, Rule, Rules, Subject};
 
     fn slow(minutes: u64, job: Subject) -> Subject {
         job.lasting(Duration::from_mins(minutes))
@@ -223,6 +223,7 @@ mod tests {
     /// Three attempts of ten minutes with waits of half a minute: 31 minutes.
     const EFFORT: Effort = Effort {
         calls: 1,
+        pieces: Pieces::ONE,
         attempts: 3,
         timeout: Duration::from_mins(10),
         max_delay: Duration::from_secs(30),

@@ -8,6 +8,8 @@ use crate::job::CacheTtl;
 /// What a job asks of the API, as far as some of it cannot stand together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
+    /// Which step of a chain asks for it, by its name; `None` for a job with one prompt.
+    pub step: Option<String>,
     /// The model's id as the job names it.
     pub model: String,
     /// What the model takes; `None` if it is not known, and then nothing is said of it.

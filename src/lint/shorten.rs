@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Effort;
+use super::{Effort, Pieces};
 
 /// No shorter timeout is proposed: a long answer takes about as long.
 const LEAST_TIMEOUT: Duration = Duration::from_mins(1);
@@ -12,14 +12,14 @@ pub(super) fn ways(effort: Effort, room: Duration) -> Vec<String> {
     let ways = [
         timeout(effort, room).map(|timeout| format!("`timeout` to {}", written(timeout))),
         attempts(effort, room).map(|attempts| format!("`retry.max_attempts` to {attempts}")),
-        calls(effort, room).map(|calls| format!("`for_each.limit` to {calls}")),
+        items(effort, room).map(|items| format!("`for_each.limit` to {items}")),
     ];
     ways.into_iter().flatten().collect()
 }
 
 /// The longest timeout that fits, in whole minutes.
 fn timeout(effort: Effort, room: Duration) -> Option<Duration> {
-    let a_call = room.checked_div(effort.calls)?;
+    let a_call = room.checked_div(effort.calls_in_a_row())?;
     let waits = effort
         .max_delay
         .saturating_mul(effort.attempts.saturating_sub(1));
@@ -32,19 +32,24 @@ fn timeout(effort: Effort, room: Duration) -> Option<Duration> {
 
 /// The most attempts that fit: as many as attempts with a wait after each, if there is room for one wait more.
 fn attempts(effort: Effort, room: Duration) -> Option<u32> {
-    let a_call = room.checked_div(effort.calls)?;
+    let a_call = room.checked_div(effort.calls_in_a_row())?;
     let each = effort.timeout.saturating_add(effort.max_delay);
     let fits = a_call.saturating_add(effort.max_delay).as_nanos();
     let fits = u32::try_from(fits.checked_div(each.as_nanos())?).ok()?;
     (1..effort.attempts).contains(&fits).then_some(fits)
 }
 
-/// The most calls that fit.
-fn calls(effort: Effort, room: Duration) -> Option<u32> {
-    let one = Effort { calls: 1, ..effort }.worst_case();
-    let fits = room.as_nanos().checked_div(one.as_nanos())?;
-    let fits = u32::try_from(fits).ok()?;
-    (1..effort.calls).contains(&fits).then_some(fits)
+/// The most items that fit.
+fn items(effort: Effort, room: Duration) -> Option<u32> {
+    let Pieces { chain, at_once, .. } = effort.pieces;
+    let one = Effort {
+        calls: chain,
+        ..effort
+    };
+    let fits = room.as_nanos().checked_div(one.worst_case().as_nanos())?;
+    let fits = u32::try_from(fits).ok()?.saturating_mul(at_once);
+    let now = effort.calls.checked_div(chain)?;
+    (1..now).contains(&fits).then_some(fits)
 }
 
 /// A span in whole minutes as users write it.
@@ -58,6 +63,7 @@ mod tests {
 
     const THREE_OF_TEN: Effort = Effort {
         calls: 1,
+        pieces: Pieces::ONE,
         attempts: 3,
         timeout: Duration::from_mins(10),
         max_delay: Duration::from_secs(30),
@@ -93,6 +99,30 @@ mod tests {
     }
 
     #[test]
+    fn limit_counts_items_and_not_the_steps_of_each() {
+        let ten_by_two = Effort {
+            calls: 20,
+            pieces: Pieces {
+                chain: 2,
+                ..Pieces::ONE
+            },
+            ..THREE_OF_TEN
+        };
+        assert_eq!(
+            ways_in(ten_by_two, 130),
+            ["`timeout` to 1m", "`for_each.limit` to 2"]
+        );
+        let one_chain = Effort {
+            calls: 2,
+            ..ten_by_two
+        };
+        assert_eq!(
+            ways_in(one_chain, 50),
+            ["`timeout` to 8m", "`retry.max_attempts` to 2"]
+        );
+    }
+
+    #[test]
     fn nothing_is_named_where_no_attempt_would_end() {
         assert!(ways_in(THREE_OF_TEN, 3).is_empty());
         let one = Effort {
@@ -121,9 +151,9 @@ mod tests {
                     let with = |attempts| Effort { attempts, ..effort }.worst_case();
                     assert!(with(attempts) <= room && with(attempts + 1) > room);
                 }
-                if let Some(calls) = calls(effort, room) {
+                if let Some(items) = items(effort, room) {
                     let with = |calls| Effort { calls, ..effort }.worst_case();
-                    assert!(with(calls) <= room && with(calls + 1) > room);
+                    assert!(with(items) <= room && with(items + 1) > room);
                 }
             }
         }

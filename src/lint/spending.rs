@@ -9,14 +9,24 @@ pub(super) fn findings(subjects: &[Subject], rules: &Rules) -> Vec<Finding> {
     let (price_asked, budget_asked) = (asked(Rule::UnknownPrice), asked(Rule::OverBudget));
     let mut findings = Vec::new();
     for subject in subjects {
-        let Some(toll) = &subject.toll else {
-            continue;
-        };
         if price_asked {
-            findings.extend(unknown_price(subject, toll));
+            findings.extend(unknown_prices(subject));
         }
         if budget_asked {
-            findings.extend(over_budget(subject, toll));
+            findings.extend(over_budget(subject));
+        }
+    }
+    findings
+}
+
+/// A finding for each model under a cap whose price is not known.
+fn unknown_prices(subject: &Subject) -> Vec<Finding> {
+    let mut told: Vec<&str> = Vec::new();
+    let mut findings = Vec::new();
+    for toll in &subject.tolls {
+        if !told.contains(&toll.model.as_str()) {
+            told.push(&toll.model);
+            findings.extend(unknown_price(subject, toll));
         }
     }
     findings
@@ -39,13 +49,22 @@ fn unknown_price(subject: &Subject, toll: &Toll) -> Option<Finding> {
     })
 }
 
-/// The prompt comes on top of the answer, so this is no more than what can be told without it.
-fn over_budget(subject: &Subject, toll: &Toll) -> Option<Finding> {
-    let answer = toll.answer?;
-    let caps = toll.caps.iter().filter(|cap| answer > cap.most);
-    let cap = caps.min_by_key(|cap| cap.most)?;
+/// The prompt comes on top of the answer, so this is no more than what can be told without it. Of the steps of a chain
+/// the dearest is told of, and of the fallback only what the job's own models do not exceed.
+fn over_budget(subject: &Subject) -> Option<Finding> {
+    let over = subject.tolls.iter().filter_map(|toll| {
+        let answer = toll.answer?;
+        let caps = toll.caps.iter().filter(|cap| answer > cap.most);
+        Some((toll, answer, caps.min_by_key(|cap| cap.most)?))
+    });
+    let (toll, answer, cap) = over.max_by_key(|(toll, answer, _)| (!toll.is_fallback, *answer))?;
+    let what = if toll.is_fallback {
+        format!("the fallback `{}` can never be asked", toll.model)
+    } else {
+        "no call can be made".to_owned()
+    };
     let message = format!(
-        "an answer of {} tokens may cost {answer}, and `{}` of `{}` is {}: no call can be made",
+        "an answer of {} tokens may cost {answer}, and `{}` of `{}` is {}: {what}",
         toll.max_tokens, cap.field, subject.job, cap.most
     );
     Some(Finding {
@@ -72,12 +91,13 @@ mod tests {
         });
         let toll = Toll {
             model: "claude-foo-9".to_owned(),
+            is_fallback: false,
             max_tokens: 4_000,
             answer: answer.map(dollars),
             caps: caps.collect(),
         };
         Subject {
-            toll: Some(toll),
+            tolls: vec![toll],
             ..job("a", "UTC", &["0 5 * * *"])
         }
     }
@@ -129,6 +149,56 @@ mod tests {
             said(subject(Some(0.0401), &caps), &calm()),
             [(Rule::OverBudget, message.to_owned())]
         );
+    }
+
+    #[test]
+    fn dearest_step_is_told_of_and_the_fallback_if_no_step_is_too_dear() {
+        let caps = [("max_cost", 1.0)];
+        let [cheap, dear, dearest] = [0.5, 2.0, 3.0].map(|answer| subject(Some(answer), &caps));
+        let toll = |of: &Subject| of.tolls[0].clone();
+        let fallback = Toll {
+            model: "claude-bar-1".to_owned(),
+            is_fallback: true,
+            ..toll(&dearest)
+        };
+        let with = |tolls| Subject {
+            tolls,
+            ..cheap.clone()
+        };
+        let chain = with(vec![toll(&cheap), toll(&dear), fallback.clone()]);
+        let message = "an answer of 4000 tokens may cost $2.00, and `max_cost` of `a` is $1.00: no call can be made";
+        assert_eq!(
+            said(chain, &calm()),
+            [(Rule::OverBudget, message.to_owned())]
+        );
+        let plain = with(vec![toll(&cheap), fallback]);
+        let message = "an answer of 4000 tokens may cost $3.00, and `max_cost` of `a` is $1.00: the fallback \
+                       `claude-bar-1` can never be asked";
+        assert_eq!(
+            said(plain, &calm()),
+            [(Rule::OverBudget, message.to_owned())]
+        );
+    }
+
+    #[test]
+    fn each_model_without_a_price_is_told_of_once() {
+        let caps = [("max_cost", 1.0)];
+        let one = subject(None, &caps);
+        let fallback = Toll {
+            model: "claude-bar-1".to_owned(),
+            is_fallback: true,
+            ..one.tolls[0].clone()
+        };
+        let step = one.tolls[0].clone();
+        let chain = Subject {
+            tolls: vec![step.clone(), step, fallback.clone(), fallback],
+            ..one
+        };
+        let told: Vec<Rule> = said(chain, &calm())
+            .into_iter()
+            .map(|(rule, _)| rule)
+            .collect();
+        assert_eq!(told, [Rule::UnknownPrice; 2]);
     }
 
     #[test]

@@ -24,12 +24,14 @@ pub struct Subject {
     pub effort: Effort,
     /// What it sends; `None` if that is not known, as of pickup slots.
     pub prompt: Option<Prompt>,
-    /// What it asks of the API; `None` of pickup slots.
-    pub shape: Option<Shape>,
-    /// The model that is asked after the first, and the request as it goes there; `None` if there is none.
+    /// The models of the later steps of a chain; empty if there is one prompt.
+    pub later_models: Vec<Arc<Model>>,
+    /// What it asks of the API, a shape for each step; empty of pickup slots.
+    pub shapes: Vec<Shape>,
+    /// The model that is asked after the first, and the requests as they go there; `None` if there is none.
     pub fallback: Option<Fallback>,
-    /// What it may spend; `None` of pickup slots.
-    pub toll: Option<Toll>,
+    /// What it may spend: of each step, then of each step when it goes to the fallback; empty of pickup slots.
+    pub tolls: Vec<Toll>,
     /// The rules that the job accepts, each with its reason.
     pub accepted: BTreeMap<Rule, String>,
 }
@@ -44,9 +46,10 @@ impl Subject {
             timetable,
             effort: Effort::NONE,
             prompt: None,
-            shape: None,
+            later_models: Vec::new(),
+            shapes: Vec::new(),
             fallback: None,
-            toll: None,
+            tolls: Vec::new(),
             accepted: BTreeMap::new(),
         }
     }
@@ -67,15 +70,17 @@ impl Subject {
 pub struct Fallback {
     /// The model.
     pub model: Arc<Model>,
-    /// The request of the job with this model in place of its own.
-    pub shape: Shape,
+    /// The request of each step with this model in place of its own.
+    pub shapes: Vec<Shape>,
 }
 
-/// What a job may spend, and what an answer of it may cost.
+/// What a job may spend, and what an answer of one of its calls may cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toll {
     /// The model's id as the job names it.
     pub model: String,
+    /// Whether that is the fallback.
+    pub is_fallback: bool,
     /// The most tokens that the answer may have.
     pub max_tokens: u32,
     /// Dollars for an answer of that length alone; `None` if its price is unknown.
@@ -96,8 +101,11 @@ pub struct Cap {
 /// What bounds one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Effort {
-    /// How many calls a run makes at most, one after another; 0 for pickup slots.
+    /// How many calls a run makes at most; 0 for pickup slots. Those of one item if nobody knows how many items there
+    /// will be.
     pub calls: u32,
+    /// How the calls hang together.
+    pub pieces: Pieces,
     /// How many attempts a call makes at most.
     pub attempts: u32,
     /// How long one attempt may take.
@@ -110,6 +118,7 @@ impl Effort {
     /// No call.
     pub const NONE: Self = Self {
         calls: 0,
+        pieces: Pieces::ONE,
         attempts: 0,
         timeout: Duration::ZERO,
         max_delay: Duration::ZERO,
@@ -117,10 +126,28 @@ impl Effort {
     /// One call of one attempt that takes no time.
     pub const ONE: Self = Self {
         calls: 1,
+        pieces: Pieces::ONE,
         attempts: 1,
         timeout: Duration::ZERO,
         max_delay: Duration::ZERO,
     };
+
+    /// How many calls follow one another at most: the others are made beside them.
+    #[must_use]
+    pub fn calls_in_a_row(self) -> u32 {
+        let chain = self.pieces.chain.max(1);
+        let rounds = self.calls.div_ceil(chain);
+        rounds.div_ceil(self.pieces.at_once.max(1)) * chain
+    }
+
+    /// Whether a run may make more than one call.
+    #[must_use]
+    pub const fn may_repeat(self) -> bool {
+        match self.pieces.items {
+            Items::Known => self.calls > 1,
+            Items::Unknown => true,
+        }
+    }
 
     /// The longest that one run may take: every attempt to its timeout, every wait at its cap.
     #[must_use]
@@ -129,8 +156,39 @@ impl Effort {
         let waits = self
             .max_delay
             .saturating_mul(self.attempts.saturating_sub(1));
-        attempts.saturating_add(waits).saturating_mul(self.calls)
+        attempts
+            .saturating_add(waits)
+            .saturating_mul(self.calls_in_a_row())
     }
+}
+
+/// How the calls of a run hang together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Pieces {
+    /// How many calls each item takes, one after another; at least 1.
+    pub chain: u32,
+    /// How many items may be under way at once; at least 1.
+    pub at_once: u32,
+    /// Whether it is known how many items there are at most.
+    pub items: Items,
+}
+
+impl Pieces {
+    /// One call after the other.
+    pub const ONE: Self = Self {
+        chain: 1,
+        at_once: 1,
+        items: Items::Known,
+    };
+}
+
+/// Whether it is known how many items a run has at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Items {
+    /// It is.
+    Known,
+    /// Nobody knows before the slot.
+    Unknown,
 }
 
 /// What a job sends, as far as it is known offline.
@@ -233,11 +291,23 @@ mod tests {
     fn worst_case_is_every_attempt_to_its_timeout_and_every_wait_at_its_cap() {
         let effort = Effort {
             calls: 2,
+            pieces: Pieces::ONE,
             attempts: 3,
             timeout: Duration::from_mins(10),
             max_delay: Duration::from_secs(30),
         };
         assert_eq!(effort.worst_case(), Duration::from_mins(62));
+        let five_by_two = Effort {
+            calls: 15,
+            pieces: Pieces {
+                chain: 3,
+                at_once: 2,
+                items: Items::Known,
+            },
+            ..effort
+        };
+        assert_eq!(five_by_two.calls_in_a_row(), 9);
+        assert_eq!(five_by_two.worst_case(), Duration::from_mins(9 * 31));
         assert_eq!(Effort::NONE.worst_case(), Duration::ZERO);
     }
 }

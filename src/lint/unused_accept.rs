@@ -59,8 +59,8 @@ fn is_looked_for(rule: Rule, subject: &Subject, rules: &Rules) -> bool {
         | Rule::UnevenStep
         | Rule::LeapDay
         | Rule::SkipsMonths => true,
-        Rule::BadRequest => subject.shape.is_some(),
-        Rule::UnknownPrice | Rule::OverBudget => subject.toll.is_some(),
+        Rule::BadRequest => !subject.shapes.is_empty(),
+        Rule::UnknownPrice | Rule::OverBudget => !subject.tolls.is_empty(),
         Rule::BreakerCannotOpen => rules.breaker.is_some(),
         Rule::RetiredModel
         | Rule::LargeColdInput

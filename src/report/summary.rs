@@ -228,6 +228,7 @@ fn add(sum: &mut Usage, usage: &Usage) {
     sum.cache_write_1h_tokens += usage.cache_write_1h_tokens;
     sum.cache_read_tokens += usage.cache_read_tokens;
     sum.output_tokens += usage.output_tokens;
+    sum.web_searches += usage.web_searches;
 }
 
 /// Whether the API may have begun to answer, and to bill, an attempt whose answer we do not have.

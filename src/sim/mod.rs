@@ -4,6 +4,7 @@
 //! no runtime and no socket here: [`run`] polls one future, and moves the
 //! clock when it waits.
 
+mod batches;
 mod clock;
 mod dice;
 mod executor;
@@ -12,6 +13,7 @@ pub mod store;
 mod upstream;
 mod workspace;
 
+pub use batches::{BatchScript, HandedIn, SimBatches};
 pub use clock::VirtualClock;
 pub use dice::SimDice;
 pub use executor::{run, run_until};

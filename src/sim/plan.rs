@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::engine::{GroupPlan, Plan, PlannedJob};
 use crate::guard::{BreakerPolicy, BudgetPolicy, GuardPolicy, PolicyError, RetryPolicy};
 use crate::job::{
-    Check, Delivery, GroupId, Job, JobId, JobState, KeyId, OnEmptyInput, Schedule, Template,
-    TextSource,
+    Check, Delivery, GroupId, Handing, Job, JobId, JobState, KeyId, OnEmptyInput, Schedule,
+    Template, TextSource,
 };
 use crate::schedule::defer::OnExhausted;
 use crate::schedule::{
@@ -164,6 +164,7 @@ impl SimPlan {
             then: Vec::new(),
             for_each: None,
             concurrency: 1,
+            handing: Handing::Direct,
             fallback_model: None,
             max_cost: None,
             id,

@@ -4,6 +4,7 @@
 //! method is one step under one lock, and a step that fails changes nothing.
 
 mod ahead;
+mod batches;
 mod claim;
 mod person;
 mod pieces;
@@ -18,8 +19,8 @@ use crate::engine::audit::{Ledger, ScheduleRow};
 use crate::engine::keep::DeferralRecord;
 use crate::engine::pause::Pauses;
 use crate::engine::ports::{
-    Ask, Claimed, Deferral, Delivery, Finish, ManualStart, Offer, PickupAt, PieceEnd, Progress,
-    Redelivered, Store, Stored, Taken, Tick, Told,
+    Ask, Claimed, Collected, Deferral, Delivery, Finish, ManualStart, Offer, OpenBatch, PickupAt,
+    PieceEnd, Progress, Redelivered, Store, Stored, Taken, Tick, Told,
 };
 use crate::guard::{Guard, Permit, Refusal};
 use crate::job::GroupId;
@@ -166,6 +167,24 @@ impl Store for MemoryStore {
 
     fn record<'a>(&'a self, told: Told<'a>) -> Stored<'a, ()> {
         Box::pin(async move { self.lock().record(told) })
+    }
+
+    fn collect<'a>(&'a self, collected: Collected<'a>) -> Stored<'a, ()> {
+        Box::pin(async move {
+            self.lock().collect(collected);
+            Ok(())
+        })
+    }
+
+    fn batches(&self) -> Stored<'_, Vec<OpenBatch>> {
+        Box::pin(async move { Ok(self.lock().open_batches()) })
+    }
+
+    fn looked(&self, run: RunId, next: DateTime<Utc>) -> Stored<'_, ()> {
+        Box::pin(async move {
+            self.lock().looked(run, next);
+            Ok(())
+        })
     }
 
     fn progress<'a>(&'a self, slot: &'a Slot) -> Stored<'a, Progress> {

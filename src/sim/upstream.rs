@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::VirtualClock;
+use super::{SimBatches, VirtualClock};
 use crate::answer::{Answer, FailureKind, Hint, Reply, SendFailure, StopReason, Usage};
-use crate::engine::ports::{Clock, Pending, Upstream};
+use crate::engine::ports::{Batches, Clock, Pending, Upstream};
 use crate::job::Request;
 use crate::money::Dollars;
 use crate::price::{Estimate, Growth};
@@ -40,6 +40,7 @@ pub type Script = dyn FnMut(DateTime<Utc>, &Request) -> Scripted + Send;
 pub struct SimUpstream {
     clock: VirtualClock,
     inner: Arc<Mutex<Inner>>,
+    batches: Option<SimBatches>,
 }
 
 struct Inner {
@@ -129,6 +130,7 @@ impl SimUpstream {
         Self {
             clock: clock.clone(),
             inner: Arc::new(Mutex::new(inner)),
+            batches: None,
         }
     }
 
@@ -146,6 +148,13 @@ impl SimUpstream {
     #[must_use]
     pub fn healthy(clock: &VirtualClock) -> Self {
         Self::scripted(clock, [])
+    }
+
+    /// The same, with message batches.
+    #[must_use]
+    pub fn with_batches(mut self, batches: SimBatches) -> Self {
+        self.batches = Some(batches);
+        self
     }
 
     /// Every request so far, in order.
@@ -200,6 +209,10 @@ impl Upstream for SimUpstream {
             cost_high: Some(price(output_max)),
             growth: Growth::None,
         }
+    }
+
+    fn batches(&self) -> Option<&dyn Batches> {
+        self.batches.as_ref().map(|it| it as &dyn Batches)
     }
 }
 

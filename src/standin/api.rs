@@ -9,16 +9,17 @@ use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::{HeaderMap, Method, Request, Response};
 
+use crate::anthropic::MAX_BATCH_BYTES;
 use crate::anthropic::wire::MAX_BODY_BYTES;
 use crate::engine::ports::Clock;
 use crate::job::Delivery;
 
 use super::ask::{Ask, invalid};
-use super::catalog::Asked;
-use super::fault::{BodyReply, ErrorReply, Fault, Redirect, Scripted, Slow, StreamError};
+use super::batch::{Asked, Shelf};
+use super::catalog::Wanted;
+use super::fault::{BodyReply, Endpoint, ErrorReply, Fault, Redirect, Slow, StreamError};
 use super::ledger::{Arrival, Decision, Ledger, Seen};
 use super::reply::{self, Body, End, error_body, error_reply};
-use super::script::Endpoint;
 
 /// Headers whose values carry a key.
 const SECRET_HEADERS: [&str; 4] = [
@@ -39,6 +40,7 @@ pub(super) struct Site {
     clock: Arc<dyn Clock>,
     started: Duration,
     ledger: Mutex<Ledger>,
+    pub shelf: Shelf,
 }
 
 /// How a message request is answered.
@@ -70,6 +72,7 @@ impl Site {
             started: clock.elapsed(),
             clock,
             ledger: Mutex::new(ledger),
+            shelf: Shelf::default(),
         }
     }
 
@@ -101,18 +104,29 @@ impl Site {
         let route = path.find("/v1/").map_or("", |at| &path[at..]);
         match (&head.method, route) {
             (&Method::POST, "/v1/messages") => {
-                self.message(path, &head.headers, read(body).await?).await
+                let raw = read(body, MAX_BODY_BYTES).await?;
+                self.message(path, &head.headers, raw).await
             }
             (&Method::POST, "/v1/messages/count_tokens") => {
-                self.count(&head.headers, read(body).await?).await
+                let raw = read(body, MAX_BODY_BYTES).await?;
+                self.count(&head.headers, raw).await
+            }
+            (method, _) if route.starts_with("/v1/messages/batches") => {
+                let asked = Asked {
+                    method,
+                    path: &path,
+                    headers: &head.headers,
+                };
+                let raw = read(body, MAX_BATCH_BYTES).await?;
+                self.batches(asked, raw).await
             }
             (&Method::GET, "/v1/models") => {
                 let query = head.uri.query().unwrap_or_default();
-                self.models(&head.headers, Asked::List(query)).await
+                self.models(&head.headers, Wanted::List(query)).await
             }
             (&Method::GET, _) if route.starts_with("/v1/models/") => {
                 let id = &route["/v1/models/".len()..];
-                self.models(&head.headers, Asked::One(id)).await
+                self.models(&head.headers, Wanted::One(id)).await
             }
             _ => Ok(problem(
                 404,
@@ -170,7 +184,16 @@ impl Site {
         let id = play.request_id.as_str();
         let delivery = play.ask.delivery();
         let end = match &play.decision.fault {
-            None | Some(Fault::Answer(_) | Fault::Slow(_)) => End::Whole,
+            None
+            | Some(
+                Fault::Answer(_)
+                | Fault::Slow(_)
+                | Fault::Pause {}
+                | Fault::ToolError(_)
+                | Fault::Batch(_)
+                | Fault::NeverEnds {}
+                | Fault::Part(_),
+            ) => End::Whole,
             Some(Fault::Cut(cut)) => End::Cut(cut.after),
             Some(Fault::StreamError(error)) => {
                 let reply = stream_error(error);
@@ -184,8 +207,8 @@ impl Site {
                 (Some(_), Delivery::Whole) | (None, _) => return std::future::pending().await,
             },
             Some(Fault::Error(error)) => return Ok(error_reply(error, id)),
-            Some(Fault::Body(body)) => return Ok(any_body(body)),
-            Some(Fault::Redirect(redirect)) => return Ok(redirected(redirect)),
+            Some(Fault::Body(body)) => return Ok(any_reply(body)),
+            Some(Fault::Redirect(redirect)) => return Ok(redirect_reply(redirect)),
             Some(Fault::HangUp {}) => return Err(hung_up()),
         };
         Ok(self.speak(&play, &end).await)
@@ -193,11 +216,8 @@ impl Site {
 
     /// Gives an answer in the form that was asked for, and in its time.
     async fn speak(&self, play: &Play, end: &End) -> Response<Body> {
-        let scripted = match &play.decision.fault {
-            Some(Fault::Answer(scripted)) => scripted.clone(),
-            Some(_) | None => Scripted::default(),
-        };
-        let spoken = play.ask.spoken(&scripted, &play.request_id);
+        let fault = play.decision.fault.as_ref();
+        let spoken = play.ask.spoken(fault, &play.request_id);
         let pace = play.pace(spoken.waits());
         let clock = Arc::clone(&self.clock);
         let headers = |kind| {
@@ -224,33 +244,34 @@ impl Site {
     }
 
     /// Lets a span pass.
-    pub(super) async fn pass(&self, span: Duration) {
+    pub async fn pass(&self, span: Duration) {
         if !span.is_zero() {
             self.clock.sleep(span).await;
         }
     }
 
     /// Works on the ledger.
-    pub(super) fn with_ledger<T>(&self, work: impl FnOnce(&mut Ledger) -> T) -> T {
+    pub fn with_ledger<T>(&self, work: impl FnOnce(&mut Ledger) -> T) -> T {
         work(&mut self.ledger.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// The body, or `None` if it is over the API's limit.
-async fn read(body: Incoming) -> io::Result<Option<Bytes>> {
-    match Limited::new(body, MAX_BODY_BYTES).collect().await {
+/// The body, or `None` if it is over its limit.
+async fn read(body: Incoming, max_bytes: usize) -> io::Result<Option<Bytes>> {
+    match Limited::new(body, max_bytes).collect().await {
         Ok(whole) => Ok(Some(whole.to_bytes())),
         Err(error) if error.is::<http_body_util::LengthLimitError>() => Ok(None),
         Err(error) => Err(io::Error::other(error)),
     }
 }
 
-fn problem(status: u16, message: &str) -> Response<Body> {
+/// A refusal in the form of the API.
+pub(super) fn problem(status: u16, message: &str) -> Response<Body> {
     error_reply(&invalid(status, message), "req_standin_none")
 }
 
 /// Any reply at all.
-pub(super) fn any_body(body: &BodyReply) -> Response<Body> {
+pub(super) fn any_reply(body: &BodyReply) -> Response<Body> {
     let kind = body.content_type.as_deref();
     let headers = kind.map(|kind| ("content-type", kind));
     reply::reply(
@@ -261,7 +282,7 @@ pub(super) fn any_body(body: &BodyReply) -> Response<Body> {
 }
 
 /// A redirect.
-pub(super) fn redirected(redirect: &Redirect) -> Response<Body> {
+pub(super) fn redirect_reply(redirect: &Redirect) -> Response<Body> {
     let headers = [("location", redirect.to.as_str())];
     reply::reply(REDIRECT, reply::full(Bytes::new()), &headers)
 }
@@ -286,9 +307,22 @@ pub(super) fn stream_error(error: &StreamError) -> ErrorReply {
 }
 
 /// The status of the reply, if there is one.
-fn status_of(fault: Option<&Fault>, delivery: Delivery) -> Option<u16> {
+pub(super) fn status_of(fault: Option<&Fault>, delivery: Delivery) -> Option<u16> {
     match (fault, delivery) {
-        (None | Some(Fault::Answer(_) | Fault::Slow(_) | Fault::Cut(_)), _)
+        (
+            None
+            | Some(
+                Fault::Answer(_)
+                | Fault::Slow(_)
+                | Fault::Cut(_)
+                | Fault::Pause {}
+                | Fault::ToolError(_)
+                | Fault::Batch(_)
+                | Fault::NeverEnds {}
+                | Fault::Part(_),
+            ),
+            _,
+        )
         | (Some(Fault::StreamError(_)), Delivery::Stream) => Some(200),
         (Some(Fault::StreamError(error)), Delivery::Whole) => Some(stream_error(error).status),
         (Some(Fault::Silence(silence)), Delivery::Stream) => silence.after.map(|_| 200),
@@ -299,7 +333,7 @@ fn status_of(fault: Option<&Fault>, delivery: Delivery) -> Option<u16> {
     }
 }
 
-fn redacted(headers: &HeaderMap) -> Vec<(String, String)> {
+pub(super) fn redacted(headers: &HeaderMap) -> Vec<(String, String)> {
     let shown = |(name, value): (&hyper::header::HeaderName, &hyper::header::HeaderValue)| {
         let is_secret = SECRET_HEADERS.contains(&name.as_str());
         let text = if is_secret {

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use crate::anthropic::estimate_tokens;
 use crate::job::Delivery;
 
-use super::fault::{ErrorReply, Scripted};
+use super::fault::{ErrorReply, Fault};
 use super::reply::Spoken;
 use super::text::answer_to;
+use super::tools;
 
 /// A message request as far as the stand-in reads it.
 pub(super) struct Ask {
@@ -46,7 +47,7 @@ impl Ask {
         self.body.is_object().then_some(texts)
     }
 
-    /// The texts of the messages, a line each.
+    /// The texts of the messages but for what the model said, a line each.
     pub fn prompt(&self) -> String {
         let messages = self.body["messages"]
             .as_array()
@@ -54,6 +55,7 @@ impl Ask {
             .unwrap_or_default();
         let texts: Vec<String> = messages
             .iter()
+            .filter(|message| message["role"] != "assistant")
             .map(|message| text_of(&message["content"]))
             .collect();
         texts.join("\n")
@@ -64,9 +66,21 @@ impl Ask {
         text_of(&self.body["system"])
     }
 
+    /// What the model said before it paused, as the request sends it back; `None` if the last word is the user's.
+    fn said(&self) -> Option<&[Value]> {
+        let last = self.body["messages"].as_array()?.last()?;
+        let content = last["content"].as_array().map(Vec::as_slice);
+        (last["role"] == "assistant").then(|| content.unwrap_or_default())
+    }
+
     /// What the API would refuse.
     pub fn flaw(&self, headers: &HeaderMap) -> Option<ErrorReply> {
-        self.flaw_of_input(headers).or_else(|| {
+        flaw_of_headers(headers).or_else(|| self.flaw_of_body())
+    }
+
+    /// What the API would refuse in the body of a message, or of a part of a batch.
+    pub fn flaw_of_body(&self) -> Option<ErrorReply> {
+        self.flaw_of_input().or_else(|| {
             let has_limit = self.body["max_tokens"].as_u64().is_some();
             (!has_limit).then(|| invalid(400, "max_tokens: Field required"))
         })
@@ -74,7 +88,8 @@ impl Ask {
 
     /// What the API would refuse of a request whose tokens are counted.
     pub fn flaw_of_count(&self, headers: &HeaderMap) -> Option<ErrorReply> {
-        self.flaw_of_input(headers).or_else(|| {
+        let flaw = flaw_of_headers(headers).or_else(|| self.flaw_of_input());
+        flaw.or_else(|| {
             let fields = ["max_tokens", "stream"];
             let extra = fields.iter().find(|name| !self.body[**name].is_null())?;
             let message = format!("{extra}: Extra inputs are not permitted");
@@ -82,11 +97,8 @@ impl Ask {
         })
     }
 
-    /// What the API would refuse of headers, model and messages.
-    fn flaw_of_input(&self, headers: &HeaderMap) -> Option<ErrorReply> {
-        if let Some(flaw) = flaw_of_headers(headers) {
-            return Some(flaw);
-        }
+    /// What the API would refuse of model and messages.
+    fn flaw_of_input(&self) -> Option<ErrorReply> {
         if !self.body.is_object() {
             return Some(invalid(400, "the request body is not valid JSON"));
         }
@@ -100,7 +112,13 @@ impl Ask {
         if messages.is_none_or(Vec::is_empty) {
             return Some(invalid(400, "messages: at least one message is required"));
         }
-        None
+        let said = self.said()?;
+        (!tools::goes_on(&self.prompt(), said)).then(|| {
+            invalid(
+                400,
+                "messages: the last one is the assistant's and not what an answer paused with",
+            )
+        })
     }
 
     /// The tokens that are written to the cache for five minutes and for an hour.
@@ -121,38 +139,62 @@ impl Ask {
     }
 
     /// The answer to it.
-    pub fn spoken(&self, scripted: &Scripted, request_id: &str) -> Spoken {
-        let text = scripted
-            .text
-            .clone()
-            .unwrap_or_else(|| answer_to(&self.prompt()));
+    pub fn spoken(&self, fault: Option<&Fault>, request_id: &str) -> Spoken {
+        let said = self.said().unwrap_or_default();
+        let (mut text, mut reason, mut content) = (None, "end_turn".to_owned(), Vec::new());
+        match fault {
+            Some(Fault::Answer(scripted)) => {
+                text.clone_from(&scripted.text);
+                reason = scripted.stop_reason.clone().unwrap_or(reason);
+            }
+            Some(Fault::Pause {}) => {
+                content = tools::paused(&self.prompt(), tools::searches(said));
+                text = Some(String::new());
+                "pause_turn".clone_into(&mut reason);
+            }
+            Some(Fault::ToolError(error)) => content = tools::failed(error),
+            Some(_) | None => {}
+        }
+        let text = text.unwrap_or_else(|| answer_to(&self.prompt()));
+        if !text.is_empty() {
+            content.push(json!({ "type": "text", "text": text }));
+        }
+        Spoken {
+            id: request_id.replacen("req_", "msg_", 1),
+            model: self.model().to_owned(),
+            usage: self.usage(&content),
+            content,
+            stop_reason: reason,
+        }
+    }
+
+    /// What an answer with this content counts.
+    fn usage(&self, content: &[Value]) -> Value {
         let (prompt, system) = (
             estimate_tokens(&self.prompt()),
             estimate_tokens(&self.system()),
         );
         let (five, hour) = self.written();
-        let usage = json!({
+        let texts = content
+            .iter()
+            .filter_map(|block| block["text"].as_str().or(block["thinking"].as_str()));
+        let mut usage = json!({
             "input_tokens": (prompt + system).saturating_sub(five + hour),
             "cache_creation_input_tokens": five + hour,
             "cache_read_input_tokens": 0,
             "cache_creation": { "ephemeral_5m_input_tokens": five, "ephemeral_1h_input_tokens": hour },
-            "output_tokens": estimate_tokens(&text),
+            "output_tokens": texts.map(estimate_tokens).sum::<u64>(),
             "service_tier": "standard",
         });
-        Spoken {
-            id: request_id.replacen("req_", "msg_", 1),
-            model: self.model().to_owned(),
-            text,
-            stop_reason: scripted
-                .stop_reason
-                .clone()
-                .unwrap_or_else(|| "end_turn".to_owned()),
-            usage,
+        let searches = tools::searches(content);
+        if searches > 0 {
+            usage["server_tool_use"] = json!({ "web_search_requests": searches });
         }
+        usage
     }
 }
 
-/// What the API would refuse whatever is asked for.
+/// What the API would refuse in the headers, whatever is asked for.
 pub(super) fn flaw_of_headers(headers: &HeaderMap) -> Option<ErrorReply> {
     let has = |name: &str| headers.get(name).is_some_and(|value| !value.is_empty());
     match (has("x-api-key"), has("authorization")) {
@@ -165,10 +207,7 @@ pub(super) fn flaw_of_headers(headers: &HeaderMap) -> Option<ErrorReply> {
             ));
         }
     }
-    if !has("anthropic-version") {
-        return Some(invalid(400, "anthropic-version: header is required"));
-    }
-    None
+    (!has("anthropic-version")).then(|| invalid(400, "anthropic-version: header is required"))
 }
 
 /// A string, or the texts of a list of blocks.

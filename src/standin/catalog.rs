@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use crate::anthropic::Models;
 
-use super::api::{Site, any_body, hung_up, redirected, stream_error};
+use super::api::{Site, any_reply, hung_up, redirect_reply};
 use super::ask::{Ask, flaw_of_headers, invalid};
-use super::fault::{ErrorReply, Fault};
+use super::fault::{Endpoint, ErrorReply, Fault};
 use super::ledger::Arrival;
 use super::reply::{self, Body, error_reply, json_reply};
-use super::script::{Endpoint, Offered};
+use super::script::Offered;
 
 /// So many models are on a page if nobody says otherwise, and so many at most.
 const PAGE: usize = 20;
@@ -25,7 +25,7 @@ const NOTICE: TimeDelta = TimeDelta::days(60);
 
 /// What is asked of the models.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Asked<'a> {
+pub(super) enum Wanted<'a> {
     /// A page of them, by this query.
     List(&'a str),
     /// The one of this id.
@@ -64,7 +64,7 @@ impl Site {
     pub async fn models(
         &self,
         headers: &HeaderMap,
-        asked: Asked<'_>,
+        wanted: Wanted<'_>,
     ) -> io::Result<Response<Body>> {
         let fault = self.meets(Endpoint::Models, &Ask::read(b""));
         if let Some(flaw) = flaw_of_headers(headers) {
@@ -72,9 +72,9 @@ impl Site {
         }
         let offered = self.with_ledger(|ledger| ledger.offered().clone());
         let now = self.clock().now();
-        let told = match asked {
-            Asked::List(query) => list(&offered, query, now),
-            Asked::One(id) => one(&offered, id, now),
+        let told = match wanted {
+            Wanted::List(query) => list(&offered, query, now),
+            Wanted::One(id) => one(&offered, id, now),
         };
         match told {
             Ok(told) => {
@@ -106,8 +106,17 @@ impl Site {
         json: &Value,
     ) -> io::Result<Response<Body>> {
         match fault {
-            // The script is checked: an answer with another end is for messages only.
-            None | Some(Fault::Answer(_)) => Ok(whole),
+            // A rule with any other of these is passed over here.
+            None
+            | Some(
+                Fault::StreamError(_)
+                | Fault::Answer(_)
+                | Fault::Pause {}
+                | Fault::ToolError(_)
+                | Fault::Batch(_)
+                | Fault::NeverEnds {}
+                | Fault::Part(_),
+            ) => Ok(whole),
             Some(Fault::Slow(slow)) => {
                 self.pass(slow.first_byte).await;
                 Ok(whole)
@@ -119,11 +128,8 @@ impl Site {
             }
             Some(Fault::Silence(_)) => std::future::pending().await,
             Some(Fault::Error(error)) => Ok(error_reply(&error, "req_standin_fault")),
-            Some(Fault::StreamError(error)) => {
-                Ok(error_reply(&stream_error(&error), "req_standin_fault"))
-            }
-            Some(Fault::Body(body)) => Ok(any_body(&body)),
-            Some(Fault::Redirect(redirect)) => Ok(redirected(&redirect)),
+            Some(Fault::Body(body)) => Ok(any_reply(&body)),
+            Some(Fault::Redirect(redirect)) => Ok(redirect_reply(&redirect)),
             Some(Fault::HangUp {}) => Err(hung_up()),
         }
     }
@@ -170,7 +176,7 @@ fn one(offered: &Offered, id: &str, now: DateTime<Utc>) -> Result<Value, ErrorRe
     Ok(describe(&models, offered, id, now))
 }
 
-fn unknown(model: &str) -> ErrorReply {
+pub(super) fn unknown(model: &str) -> ErrorReply {
     invalid(404, &format!("model: {model}"))
 }
 

@@ -29,6 +29,16 @@ pub enum Fault {
     Redirect(Redirect),
     /// An answer with another end or another text.
     Answer(Scripted),
+    /// An answer that pauses after a search; it goes on when its blocks are sent back unchanged.
+    Pause {},
+    /// An answer with a server tool that failed.
+    ToolError(ToolError),
+    /// A batch that takes its time.
+    Batch(BatchPace),
+    /// A batch that does not end before its parts expire.
+    NeverEnds {},
+    /// A part of a batch that is not answered.
+    Part(PartFault),
 }
 
 impl Fault {
@@ -70,6 +80,58 @@ impl Fault {
             Self::Body(_) => "body",
             Self::Redirect(_) => "redirect",
             Self::Answer(_) => "answer",
+            Self::Pause {} => "pause",
+            Self::ToolError(_) => "tool_error",
+            Self::Batch(_) => "batch",
+            Self::NeverEnds {} => "never_ends",
+            Self::Part(_) => "part",
+        }
+    }
+
+    /// Whether it can happen there; a rule with a fault that cannot is passed over.
+    #[must_use]
+    pub const fn fits(&self, endpoint: Endpoint) -> bool {
+        match self {
+            Self::Error(_)
+            | Self::Cut(_)
+            | Self::HangUp {}
+            | Self::Slow(_)
+            | Self::Silence(_)
+            | Self::Body(_)
+            | Self::Redirect(_) => !matches!(endpoint, Endpoint::Parts),
+            Self::StreamError(_) => matches!(endpoint, Endpoint::Messages),
+            Self::Answer(_) | Self::Pause {} | Self::ToolError(_) => {
+                matches!(endpoint, Endpoint::Messages | Endpoint::Parts)
+            }
+            Self::Batch(_) | Self::NeverEnds {} => matches!(endpoint, Endpoint::Batches),
+            Self::Part(_) => matches!(endpoint, Endpoint::Parts),
+        }
+    }
+}
+
+/// What is asked for, and so what a rule decides about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Endpoint {
+    /// `POST /v1/messages`: one message.
+    Messages,
+    /// `POST /v1/messages/batches`: a batch that is handed in.
+    Batches,
+    /// A part of a batch.
+    Parts,
+    /// `POST /v1/messages/count_tokens`.
+    CountTokens,
+    /// `GET /v1/models` and `GET /v1/models/ID`.
+    Models,
+}
+
+impl Endpoint {
+    /// Whether a model works there: a rule that names no endpoint means these.
+    #[must_use]
+    pub const fn is_work(self) -> bool {
+        match self {
+            Self::Messages | Self::Batches | Self::Parts => true,
+            Self::CountTokens | Self::Models => false,
         }
     }
 }
@@ -185,4 +247,53 @@ pub struct Scripted {
     pub stop_reason: Option<String>,
     /// The text; without it the usual one. An empty text leaves `content` empty.
     pub text: Option<String>,
+}
+
+/// A server tool that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolError {
+    /// The tool, such as `web_search`.
+    pub tool: String,
+    /// The `error_code`, such as `max_uses_exceeded`.
+    pub code: String,
+}
+
+/// How long a batch takes; both must have passed. Without a rule it takes what the latency says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BatchPace {
+    /// So many looks find it under way.
+    pub looks: u32,
+    /// Since it was handed in.
+    #[serde(deserialize_with = "span")]
+    pub span: Duration,
+}
+
+/// A part of a batch that is not answered.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartFault {
+    /// What becomes of it.
+    pub outcome: PartOutcome,
+    /// `error.type` of a part that is errored; without it `api_error`.
+    #[serde(default, rename = "type")]
+    pub kind: Option<String>,
+    /// `error.message`.
+    #[serde(default)]
+    pub message: Option<String>,
+}
+
+/// What becomes of a part that is not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PartOutcome {
+    /// It was refused.
+    Errored,
+    /// Its turn did not come in time.
+    Expired,
+    /// It was cancelled.
+    Canceled,
+    /// The line of its result is broken.
+    Broken,
 }

@@ -8,8 +8,8 @@ use chrono::{DateTime, Utc};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::fault::Fault;
-use super::script::{Endpoint, Latency, Offered, Script, When};
+use super::fault::{Endpoint, Fault};
+use super::script::{Latency, Offered, Script, When};
 
 /// So many requests are remembered, so that a stand-in that serves for days stays small.
 const MAX_SEEN: usize = 1_000;
@@ -78,7 +78,7 @@ pub(super) struct Decision {
 pub(super) struct Ledger {
     script: Script,
     seed: u64,
-    /// How many requests have come: for messages, for counts, for models.
+    /// How many requests have come: for messages and batches, for counts, for models.
     arrived: [u64; 3],
     /// How often each rule has decided.
     used: Vec<u32>,
@@ -100,15 +100,16 @@ impl Ledger {
         }
     }
 
-    /// Numbers a request and decides what happens to it.
+    /// Numbers a request and decides what happens to it; a part has the number of its batch, which came just before.
     pub fn decide(&mut self, arrival: &Arrival<'_>) -> Decision {
         let [messages, counts, models] = &mut self.arrived;
-        let arrived = match arrival.endpoint {
-            Endpoint::Messages => messages,
-            Endpoint::CountTokens => counts,
-            Endpoint::Models => models,
+        let (arrived, more) = match arrival.endpoint {
+            Endpoint::Messages | Endpoint::Batches => (messages, 1),
+            Endpoint::Parts => (messages, 0),
+            Endpoint::CountTokens => (counts, 1),
+            Endpoint::Models => (models, 1),
         };
-        *arrived += 1;
+        *arrived += more;
         let n = *arrived;
         let mut draws = self.draws(arrival.texts[2]);
         let latency = draw_latency(self.script.latency, &mut draws);
@@ -116,7 +117,8 @@ impl Ledger {
         for (rule, used) in self.script.rules.iter().zip(&mut self.used) {
             // Drawn for every rule, so that a rule's chance does not hang on those before it.
             let draw: f64 = draws.random();
-            let open = rule.times.is_none_or(|times| *used < times);
+            let is_left = rule.times.is_none_or(|times| *used < times);
+            let open = is_left && rule.then.fits(arrival.endpoint);
             if fault.is_none() && open && holds(&rule.when, n, arrival, draw) {
                 *used += 1;
                 fault = Some(rule.then.clone());
@@ -166,7 +168,11 @@ pub(super) fn hash(bytes: &[u8]) -> u64 {
 }
 
 fn holds(when: &When, n: u64, arrival: &Arrival<'_>, draw: f64) -> bool {
-    when.endpoint == arrival.endpoint
+    let is_meant = match when.endpoint {
+        Some(endpoint) => endpoint == arrival.endpoint,
+        None => arrival.endpoint.is_work(),
+    };
+    is_meant
         && when.first.is_none_or(|first| n >= first)
         && when.last.is_none_or(|last| n <= last)
         && when.contains.as_ref().is_none_or(|part| {
@@ -239,7 +245,9 @@ mod tests {
         let text = |text: &str| Some(text.to_owned());
         let cases = [
             (When::default(), true),
-            (when(|w| w.endpoint = Endpoint::Models), false),
+            (when(|w| w.endpoint = Some(Endpoint::Messages)), true),
+            (when(|w| w.endpoint = Some(Endpoint::Batches)), false),
+            (when(|w| w.endpoint = Some(Endpoint::Models)), false),
             (when(|w| w.first = Some(1)), true),
             (when(|w| w.first = Some(2)), false),
             (when(|w| w.last = Some(1)), true),
@@ -282,6 +290,29 @@ mod tests {
             })
             .collect();
         assert_eq!(words, [Some("error"), Some("error"), Some("cut"), None]);
+    }
+
+    #[test]
+    fn rule_whose_fault_cannot_happen_there_is_passed_over_and_stays() {
+        let mut ledger = ledger(vec![
+            Rule::times(1, When::default(), Fault::NeverEnds {}),
+            Rule::times(1, When::default(), Fault::Pause {}),
+            Rule::times(1, When::default(), Fault::status(529)),
+        ]);
+        let mut decide = |endpoint| {
+            let decision = ledger.decide(&Arrival {
+                endpoint,
+                ..arrival("{}")
+            });
+            (decision.n, decision.fault.map(|fault| fault.as_str()))
+        };
+        assert_eq!(decide(Endpoint::Batches), (1, Some("never_ends")));
+        assert_eq!(decide(Endpoint::Parts), (1, Some("pause")));
+        assert_eq!(decide(Endpoint::Parts), (1, None));
+        // Named by no rule, these meet none, and have numbers of their own.
+        assert_eq!(decide(Endpoint::Models), (1, None));
+        assert_eq!(decide(Endpoint::CountTokens), (1, None));
+        assert_eq!(decide(Endpoint::Messages), (2, Some("error")));
     }
 
     #[test]

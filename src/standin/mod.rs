@@ -2,7 +2,8 @@
 //!
 //! `demo`, `mock` and the edge tests serve it. It answers `POST /v1/messages`
 //! (as a stream or whole), `POST /v1/messages/count_tokens` and
-//! `GET /v1/models`, under any path prefix. The same prompt gets the same
+//! `GET /v1/models`, under any path prefix; and message batches: they are handed
+//! in, looked at, collected (results in the reverse order) and cancelled. The same prompt gets the same
 //! text, and latencies and chances come from a seed, drawn for each body and
 //! its repetition: so they do not depend on which request arrives first. All
 //! waiting passes on the injected clock.
@@ -45,19 +46,34 @@
 //!   - when: { first: 24 }
 //!     times: 1
 //!     then: { answer: { stop_reason: max_tokens } } # `text` replaces the text
-//!   - when: { endpoint: models }                    # or `count_tokens`; each endpoint counts its own requests
+//!   - when: { contains: research }
+//!     times: 2
+//!     then: { pause: {} }                           # goes on when its blocks are sent back unchanged
+//!   - when: { contains: news }
+//!     then: { tool_error: { tool: web_search, code: max_uses_exceeded } }
+//!   - when: { endpoint: batches }                   # or `messages`, or `parts` of a batch
+//!     times: 1
+//!     then: { error: { status: 529 } }
+//!   - times: 1
+//!     then: { batch: { looks: 2, span: 10m } }      # found under way twice, and for ten minutes
+//!   - times: 1
+//!     then: { never_ends: {} }                      # until its parts expire, after a day
+//!   - when: { contains: chapter 3 }
+//!     then: { part: { outcome: errored, type: invalid_request_error } } # or expired, canceled, broken
+//!   - when: { endpoint: models }                    # or `count_tokens`; each has numbers of its own
 //!     then: { error: { status: 503 } }
 //! models:
 //!   gone: [claude-sonnet-4-5]                       # not listed; whoever asks it gets 404
 //!   retires: { claude-opus-4-5: "2027-01-22T00:00:00Z" }
 //!   page: 5                                         # the most models on a page of the list
 //! "#)?;
-//! assert_eq!(script.rules.len(), 12);
+//! assert_eq!(script.rules.len(), 18);
 //! # Ok::<(), offpeak::standin::ScriptError>(())
 //! ```
 
 mod api;
 mod ask;
+mod batch;
 mod catalog;
 pub mod fault;
 mod ledger;
@@ -66,8 +82,9 @@ pub mod script;
 mod server;
 mod span;
 mod text;
+mod tools;
 
-pub use fault::Fault;
+pub use fault::{Endpoint, Fault};
 pub use ledger::Seen;
-pub use script::{Endpoint, Latency, Offered, Rule, Script, ScriptError, When};
+pub use script::{Latency, Offered, Rule, Script, ScriptError, When};
 pub use server::Standin;

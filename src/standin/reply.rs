@@ -26,9 +26,6 @@ pub(super) type Body = UnsyncBoxBody<Bytes, io::Error>;
 /// A stream has at most so many text events: each may be a wait.
 const MAX_TEXT_EVENTS: usize = 16;
 
-/// Events before the first text: `message_start`, `ping`, `content_block_start`.
-const EVENTS_BEFORE_TEXT: usize = 3;
-
 /// An answer before it takes one of the two forms.
 #[derive(Debug, Clone)]
 pub(super) struct Spoken {
@@ -36,8 +33,8 @@ pub(super) struct Spoken {
     pub id: String,
     /// The model.
     pub model: String,
-    /// The text; an empty one is no block at all.
-    pub text: String,
+    /// The content blocks, whole.
+    pub content: Vec<Value>,
     /// Why it ends.
     pub stop_reason: String,
     /// The counters, as the API writes them.
@@ -60,13 +57,8 @@ pub(super) enum End {
 impl Spoken {
     /// The Message in one piece.
     pub fn message(&self) -> Value {
-        let content = if self.text.is_empty() {
-            json!([])
-        } else {
-            json!([{ "type": "text", "text": self.text }])
-        };
         json!({
-            "id": self.id, "type": "message", "role": "assistant", "model": self.model, "content": content,
+            "id": self.id, "type": "message", "role": "assistant", "model": self.model, "content": self.content,
             "stop_reason": self.stop_reason, "stop_sequence": null, "usage": self.usage,
         })
     }
@@ -81,13 +73,15 @@ impl Spoken {
             json!({ "type": "message_start", "message": start }),
             json!({ "type": "ping" }),
         ];
-        if !self.text.is_empty() {
-            events.push(json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }));
-            for piece in pieces(&self.text, MAX_TEXT_EVENTS) {
-                let delta = json!({ "type": "text_delta", "text": piece });
-                events.push(json!({ "type": "content_block_delta", "index": 0, "delta": delta }));
-            }
-            events.push(json!({ "type": "content_block_stop", "index": 0 }));
+        for (index, block) in self.content.iter().enumerate() {
+            let (start, deltas) = in_pieces(block);
+            events.push(
+                json!({ "type": "content_block_start", "index": index, "content_block": start }),
+            );
+            events.extend(deltas.into_iter().map(
+                |delta| json!({ "type": "content_block_delta", "index": index, "delta": delta }),
+            ));
+            events.push(json!({ "type": "content_block_stop", "index": index }));
         }
         let delta = json!({ "stop_reason": self.stop_reason, "stop_sequence": null });
         let usage = json!({ "output_tokens": self.usage["output_tokens"] });
@@ -98,16 +92,19 @@ impl Spoken {
 
     /// How many waits a stream of this answer has.
     pub fn waits(&self) -> u32 {
-        u32::try_from(pieces(&self.text, MAX_TEXT_EVENTS).len())
-            .unwrap_or(1)
-            .max(1)
+        let texts = self
+            .content
+            .iter()
+            .filter_map(|block| block["text"].as_str());
+        let count: usize = texts.map(|text| pieces(text, MAX_TEXT_EVENTS).len()).sum();
+        u32::try_from(count).unwrap_or(1).max(1)
     }
 
     /// The Message as a stream with a wait before each text event.
     pub fn stream(&self, clock: Arc<dyn Clock>, gap: Duration, end: &End) -> Body {
         let mut steps = VecDeque::new();
-        for (index, event) in self.events().into_iter().enumerate() {
-            let is_text = index >= EVENTS_BEFORE_TEXT && event["type"] == "content_block_delta";
+        for event in self.events() {
+            let is_text = event["delta"]["type"] == "text_delta";
             let wait = if is_text { gap } else { Duration::ZERO };
             steps.push_back(Step {
                 wait,
@@ -140,6 +137,36 @@ impl Spoken {
         }
         paced(clock, steps)
     }
+}
+
+/// A block as it begins in a stream, and the deltas that make it whole.
+fn in_pieces(block: &Value) -> (Value, Vec<Value>) {
+    let mut start = block.clone();
+    let deltas = match block["type"].as_str() {
+        Some("text") => {
+            start["text"] = json!("");
+            let texts = pieces(block["text"].as_str().unwrap_or_default(), MAX_TEXT_EVENTS);
+            let delta = |piece: &str| json!({ "type": "text_delta", "text": piece });
+            texts.into_iter().map(delta).collect()
+        }
+        Some("thinking") => {
+            start["thinking"] = json!("");
+            start["signature"] = json!("");
+            vec![
+                json!({ "type": "thinking_delta", "thinking": block["thinking"] }),
+                json!({ "type": "signature_delta", "signature": block["signature"] }),
+            ]
+        }
+        Some("server_tool_use") => {
+            start["input"] = json!({});
+            let input = block["input"].to_string();
+            let (left, right) = input.split_at(input.floor_char_boundary(input.len() / 2));
+            let delta = |part: &str| json!({ "type": "input_json_delta", "partial_json": part });
+            ["", left, right].map(delta).to_vec()
+        }
+        Some(_) | None => Vec::new(),
+    };
+    (start, deltas)
 }
 
 struct Step {

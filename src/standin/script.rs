@@ -6,7 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
-use super::fault::Fault;
+use super::fault::{Endpoint, Fault};
 use super::span::{instants, optional_instant, optional_span, span};
 
 /// How the stand-in behaves; the default answers everything at once.
@@ -40,19 +40,6 @@ impl Offered {
     pub fn is_gone(&self, model: &str) -> bool {
         self.gone.iter().any(|gone| gone == model)
     }
-}
-
-/// What a request asks for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Endpoint {
-    /// `POST /v1/messages`.
-    #[default]
-    Messages,
-    /// `POST /v1/messages/count_tokens`.
-    CountTokens,
-    /// `GET /v1/models` and `GET /v1/models/ID`.
-    Models,
 }
 
 /// A log-normal distribution of the time from a request to its last byte.
@@ -110,9 +97,10 @@ impl Rule {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct When {
-    /// It asks for this; messages, if it does not say.
-    pub endpoint: Endpoint,
-    /// The number of the request among those to its endpoint, counted from 1, is at least this.
+    /// It asks for this; without it a message, a batch or a part of one, whichever the fault can happen to.
+    pub endpoint: Option<Endpoint>,
+    /// The number of the request, counted from 1, is at least this. Messages and batches are counted together, and the
+    /// parts of a batch have its number; counts of tokens and questions for models have numbers of their own.
     pub first: Option<u64>,
     /// The number is at most this.
     pub last: Option<u64>,
@@ -213,15 +201,16 @@ fn check_rule(place: &str, rule: &Rule) -> Result<(), ScriptError> {
     if let Some(share) = rule.when.share.filter(|share| !(0.0..=1.0).contains(share)) {
         return Err(bounds(place, "when.share", &share.to_string(), "0 to 1"));
     }
+    let fits = |endpoint| rule.then.fits(endpoint);
+    if !rule.when.endpoint.is_none_or(fits) {
+        return Err(bounds(
+            place,
+            "then",
+            rule.then.as_str(),
+            "what can happen at this `when.endpoint`",
+        ));
+    }
     match &rule.then {
-        Fault::StreamError(_) | Fault::Answer(_) if rule.when.endpoint != Endpoint::Messages => {
-            Err(bounds(
-                place,
-                "then",
-                rule.then.as_str(),
-                "what can happen to a reply that is no message",
-            ))
-        }
         Fault::Error(error) if !(400..=599).contains(&error.status) => Err(bounds(
             place,
             "then.error.status",
@@ -242,7 +231,12 @@ fn check_rule(place: &str, rule: &Rule) -> Result<(), ScriptError> {
         | Fault::StreamError(_)
         | Fault::Body(_)
         | Fault::Redirect(_)
-        | Fault::Answer(_) => Ok(()),
+        | Fault::Answer(_)
+        | Fault::Pause {}
+        | Fault::ToolError(_)
+        | Fault::Batch(_)
+        | Fault::NeverEnds {}
+        | Fault::Part(_) => Ok(()),
     }
 }
 

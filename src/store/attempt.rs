@@ -7,10 +7,10 @@ use rusqlite::{Connection, named_params, params};
 
 use super::columns::{count, ms, span_ms};
 use super::fault::Fault;
-use super::{call, delivery, guard_row};
+use super::{batches, call, delivery, guard_row};
 use crate::answer::{Answer, Usage};
 use crate::engine::keep;
-use crate::engine::ports::{Brought, Role};
+use crate::engine::ports::{Brought, HandedIn, Role};
 use crate::guard::{Bill, GuardPolicy, Hold, Permit, Refusal, Sample};
 use crate::job::GroupId;
 use crate::money::Dollars;
@@ -44,6 +44,7 @@ pub(super) struct Telling {
     pub(super) bill: Bill,
     pub(super) end: AttemptEnd,
     pub(super) answer: Option<(Answer, Role)>,
+    pub(super) batch: Option<HandedIn>,
     pub(super) cost_usd: Option<Dollars>,
     pub(super) now: DateTime<Utc>,
 }
@@ -86,11 +87,13 @@ pub(super) fn record(store: &Connection, told: Telling) -> Result<(), Fault> {
         "UPDATE attempts SET latency_ms = :latency, first_byte_ms = :first_byte, status = :status, class = :class,
            error_type = :error_type, error_code = :error_code, request_id = :request_id, hint_ms = :hint,
            message = :message, input_tokens = :input, cache_write_5m_tokens = :write_5m,
-           cache_write_1h_tokens = :write_1h, cache_read_tokens = :read, output_tokens = :output
+           cache_write_1h_tokens = :write_1h, cache_read_tokens = :read, output_tokens = :output,
+           web_searches = :searches, tier = :tier, geo = :geo, speed = :speed
          WHERE call = :call AND n = :n AND latency_ms IS NULL",
     )?;
     let end = &told.end;
     let tokens = |which: fn(&Usage) -> u64| end.usage.as_ref().map(|usage| count(which(usage)));
+    let words = |which: fn(&Usage) -> &'static str| end.usage.as_ref().map(which);
     let changed = update.execute(named_params! {
         ":call": call,
         ":n": told.n,
@@ -108,6 +111,10 @@ pub(super) fn record(store: &Connection, told: Telling) -> Result<(), Fault> {
         ":write_1h": tokens(|usage| usage.cache_write_1h_tokens),
         ":read": tokens(|usage| usage.cache_read_tokens),
         ":output": tokens(|usage| usage.output_tokens),
+        ":searches": tokens(|usage| usage.web_searches),
+        ":tier": words(|usage| usage.tier.as_str()),
+        ":geo": words(|usage| usage.geo.as_str()),
+        ":speed": words(|usage| usage.speed.as_str()),
     })?;
     if changed == 0 {
         // It has ended already, and the caller was not told: the guard must not count it twice.
@@ -119,6 +126,9 @@ pub(super) fn record(store: &Connection, told: Telling) -> Result<(), Fault> {
     }
     if let Some(cost) = told.cost_usd {
         call::cost(store, call, cost)?;
+    }
+    if let Some(batch) = &told.batch {
+        batches::hand_in(store, told.run, batch)?;
     }
     if let Some((answer, role)) = &told.answer {
         let role = *role;

@@ -54,10 +54,12 @@ pub(super) fn is_answered(store: &Connection, run: RunId) -> Result<bool, Fault>
 pub(super) fn answer(store: &Connection, call: i64, brought: Brought<'_>) -> Result<(), Fault> {
     let Brought { answer, role } = brought;
     let tokens = |which: fn(&Usage) -> u64| answer.usage.as_ref().map(|it| count(which(it)));
+    let words = |which: fn(&Usage) -> &'static str| answer.usage.as_ref().map(which);
     let mut update = store.prepare_cached(
         "UPDATE calls SET message_id = :message_id, answered_by = :answered_by, answer = :answer, role = :role,
            stop_reason = :stop_reason, input_tokens = :input, cache_write_5m_tokens = :write_5m,
-           cache_write_1h_tokens = :write_1h, cache_read_tokens = :read, output_tokens = :output
+           cache_write_1h_tokens = :write_1h, cache_read_tokens = :read, output_tokens = :output,
+           web_searches = :searches, tier = :tier, geo = :geo, speed = :speed
          WHERE id = :id",
     )?;
     update.execute(named_params! {
@@ -72,6 +74,10 @@ pub(super) fn answer(store: &Connection, call: i64, brought: Brought<'_>) -> Res
         ":write_1h": tokens(|usage| usage.cache_write_1h_tokens),
         ":read": tokens(|usage| usage.cache_read_tokens),
         ":output": tokens(|usage| usage.output_tokens),
+        ":searches": tokens(|usage| usage.web_searches),
+        ":tier": words(|usage| usage.tier.as_str()),
+        ":geo": words(|usage| usage.geo.as_str()),
+        ":speed": words(|usage| usage.speed.as_str()),
     })?;
     Ok(())
 }

@@ -10,6 +10,7 @@ use rusqlite::Row;
 use rusqlite::types::FromSql;
 
 use super::fault::Fault;
+use crate::answer::{Geo, Speed, Tier};
 use crate::engine::keep::DeferralState;
 use crate::outcome::{Class, Outcome, YieldReason};
 use crate::schedule::DeferRule;
@@ -90,6 +91,17 @@ pub(super) fn word<T>(
     parse(&word).ok_or_else(|| Fault::odd(column, word))
 }
 
+/// A word of a row that may be absent.
+pub(super) fn word_or_none<T>(
+    row: &Row<'_>,
+    column: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>, Fault> {
+    let word: Option<String> = row.get(column)?;
+    word.map(|word| parse(&word).ok_or_else(|| Fault::odd(column, word)))
+        .transpose()
+}
+
 /// How a run or slot ended, from the columns `outcome` and `reason`.
 pub(super) fn outcome(row: &Row<'_>) -> Result<Option<Outcome>, Fault> {
     let (outcome, reason): (Option<String>, Option<String>) =
@@ -118,6 +130,27 @@ pub(super) fn class(word: &str) -> Option<Class> {
     [Class::Success, Class::Retryable, Class::Fatal]
         .into_iter()
         .find(|class| class.as_str() == word)
+}
+
+/// The rate with this word.
+pub(super) fn tier(word: &str) -> Option<Tier> {
+    [Tier::Standard, Tier::Priority, Tier::Batch]
+        .into_iter()
+        .find(|tier| tier.as_str() == word)
+}
+
+/// The place of computing with this word.
+pub(super) fn geo(word: &str) -> Option<Geo> {
+    [Geo::Anywhere, Geo::Us]
+        .into_iter()
+        .find(|geo| geo.as_str() == word)
+}
+
+/// The speed with this word.
+pub(super) fn speed(word: &str) -> Option<Speed> {
+    [Speed::Standard, Speed::Fast]
+        .into_iter()
+        .find(|speed| speed.as_str() == word)
 }
 
 /// The reason of a yield with this word.

@@ -61,7 +61,7 @@ pub(super) fn pending(store: &Connection) -> Result<Vec<Delivery>, Fault> {
     let mut select = store.prepare_cached(
         "SELECT d.id, d.tries, d.placed, d.since, d.not_before, c.item, c.message_id, c.answered_by, c.answer,
            c.stop_reason, c.input_tokens, c.cache_write_5m_tokens, c.cache_write_1h_tokens, c.cache_read_tokens,
-           c.output_tokens, r.id AS run, r.job, r.fire_at
+           c.output_tokens, c.web_searches, c.tier, c.geo, c.speed, r.id AS run, r.job, r.fire_at
          FROM deliveries d JOIN calls c ON c.id = d.call JOIN runs r ON r.id = c.run
          WHERE d.state = 'pending' AND r.outcome IS NOT NULL ORDER BY d.not_before, d.id",
     )?;

@@ -7,7 +7,8 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, Params, Row, params};
 
 use super::columns::{
-    class, count_or_none, get, instant, instant_or_none, ms, origin, outcome, span_or_none, word,
+    class, count_or_none, geo, get, instant, instant_or_none, ms, origin, outcome, span_or_none,
+    speed, tier, word, word_or_none,
 };
 use super::fault::Fault;
 use crate::answer::{StopReason, Usage};
@@ -37,11 +38,12 @@ const COLUMNS: &str = "
     SELECT r.id, r.job, r.fire_at, r.origin, r.grp, r.model, r.started_at, r.finished_at, r.outcome, r.reason,
       r.note, r.output, r.next_not_before, r.next_at, r.next_carries,
       c.stop_reason, c.input_tokens, c.cache_write_5m_tokens, c.cache_write_1h_tokens, c.cache_read_tokens,
-      c.output_tokens, c.cost_usd, c.id AS call, c.item, c.step, c.part,
+      c.output_tokens, c.web_searches, c.tier, c.geo, c.speed, c.cost_usd, c.id AS call, c.item, c.step, c.part,
       a.n, a.started_at AS sent_at, a.wait_ms, a.latency_ms, a.first_byte_ms, a.status, a.class, a.error_type,
       a.error_code, a.request_id, a.hint_ms, a.message, a.input_tokens AS lost_input_tokens,
       a.cache_write_5m_tokens AS lost_cache_write_5m_tokens, a.cache_write_1h_tokens AS lost_cache_write_1h_tokens,
-      a.cache_read_tokens AS lost_cache_read_tokens, a.output_tokens AS lost_output_tokens";
+      a.cache_read_tokens AS lost_cache_read_tokens, a.output_tokens AS lost_output_tokens,
+      a.web_searches AS lost_web_searches, a.tier AS lost_tier, a.geo AS lost_geo, a.speed AS lost_speed";
 
 const JOINS: &str = "
     LEFT JOIN calls c ON c.run = r.id LEFT JOIN attempts a ON a.call = c.id
@@ -158,7 +160,8 @@ fn deferred(row: &Row<'_>) -> Result<Option<DeferredTo>, Fault> {
 /// All counters are written together, so one that is there vouches for the rest. A prefix tells those of a failed
 /// attempt, `lost_`, from those of the answer.
 pub(super) fn usage(row: &Row<'_>, prefix: &str) -> Result<Option<Usage>, Fault> {
-    let known = |column| count_or_none(row, &format!("{prefix}{column}"));
+    let named = |column: &str| format!("{prefix}{column}");
+    let known = |column| count_or_none(row, &named(column));
     let Some(input_tokens) = known("input_tokens")? else {
         return Ok(None);
     };
@@ -169,6 +172,10 @@ pub(super) fn usage(row: &Row<'_>, prefix: &str) -> Result<Option<Usage>, Fault>
         cache_write_1h_tokens: tokens("cache_write_1h_tokens")?,
         cache_read_tokens: tokens("cache_read_tokens")?,
         output_tokens: tokens("output_tokens")?,
+        web_searches: tokens("web_searches")?,
+        tier: word_or_none(row, &named("tier"), tier)?.unwrap_or_default(),
+        geo: word_or_none(row, &named("geo"), geo)?.unwrap_or_default(),
+        speed: word_or_none(row, &named("speed"), speed)?.unwrap_or_default(),
     }))
 }
 
@@ -194,15 +201,11 @@ fn attempt_end(row: &Row<'_>) -> Result<Option<AttemptEnd>, Fault> {
     let Some(latency) = span_or_none(row, "latency_ms")? else {
         return Ok(None);
     };
-    let class = match get::<Option<String>>(row, "class")? {
-        None => None,
-        Some(_) => Some(word(row, "class", class)?),
-    };
     Ok(Some(AttemptEnd {
         latency,
         first_byte: span_or_none(row, "first_byte_ms")?,
         status: count_or_none(row, "status")?,
-        class,
+        class: word_or_none(row, "class", class)?,
         error_type: get(row, "error_type")?,
         error_code: get(row, "error_code")?,
         request_id: get(row, "request_id")?,

@@ -17,6 +17,7 @@ mod ahead;
 mod attempt;
 mod backup;
 mod batch;
+mod batches;
 mod busy;
 mod call;
 mod chores;

@@ -9,14 +9,14 @@ use super::history::{self, HistoryFilter};
 use super::open::SqliteStore;
 use super::refused::{self, RefusedFiles};
 use super::run::{self, Start};
-use super::{ahead, deferral, delivery, guard_row, ledger, pause, pieces, standing};
+use super::{ahead, batches, deferral, delivery, guard_row, ledger, pause, pieces, standing};
 use crate::engine::alert::Standing;
 use crate::engine::audit::{Ledger, ScheduleRow};
 use crate::engine::keep::DeferralRecord;
 use crate::engine::pause::Pauses;
 use crate::engine::ports::{
-    Ask, Claimed, Deferral, Delivery, Finish, ManualStart, Offer, PickupAt, PieceEnd, Progress,
-    Redelivered, Store, StoreError, Stored, Taken, Tick, Told,
+    Ask, Claimed, Collected, Deferral, Delivery, Finish, ManualStart, Offer, OpenBatch, PickupAt,
+    PieceEnd, Progress, Redelivered, Store, StoreError, Stored, Taken, Tick, Told,
 };
 use crate::guard::{Guard, Hold, Permit, Refusal};
 use crate::job::{GroupId, JobId};
@@ -140,12 +140,39 @@ impl Store for SqliteStore {
             bill: told.bill,
             end: told.end,
             answer: told.answer.map(|it| (it.answer.clone(), it.role)),
+            batch: told.batch,
             cost_usd: told.cost_usd,
             now: told.now,
         };
         Box::pin(
             self.worker
                 .write(move |store| attempt::record(store, telling)),
+        )
+    }
+
+    fn collect<'a>(&'a self, collected: Collected<'a>) -> Stored<'a, ()> {
+        let Collected {
+            run,
+            call,
+            answer,
+            cost_usd,
+            now,
+        } = collected;
+        let (name, role, answer) = (call.clone(), answer.role, answer.answer.clone());
+        Box::pin(self.worker.write(move |store| {
+            let brought = (&answer, role, cost_usd);
+            batches::collect(store, (run, &name), brought, now)
+        }))
+    }
+
+    fn batches(&self) -> Stored<'_, Vec<OpenBatch>> {
+        Box::pin(self.worker.read(|store| batches::open(store)))
+    }
+
+    fn looked(&self, run: RunId, next: DateTime<Utc>) -> Stored<'_, ()> {
+        Box::pin(
+            self.worker
+                .write(move |store| batches::looked(store, run, next)),
         )
     }
 

@@ -178,7 +178,8 @@ pub(super) fn recover(
 ) -> Result<Vec<Run>, Fault> {
     close_lost(
         store,
-        "SELECT id FROM runs WHERE outcome IS NULL AND (lease_until IS NULL OR lease_until <= ?1) ORDER BY id",
+        "SELECT id FROM runs WHERE outcome IS NULL AND (lease_until IS NULL OR lease_until <= ?1)
+           AND id NOT IN (SELECT run FROM batches) ORDER BY id",
         (under_way, now),
     )
 }

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::{Days, Lane, Strip};
 use crate::job::{GroupId, JobId};
-use crate::lint::{Effort, Rules, Subject};
+use crate::lint::{Effort, Pieces, Rules, Subject};
 use crate::schedule::{CronExpr, PeakWindow, PeakWindows, Timetable, Zones};
 
 /// What a strip borrows.
@@ -53,6 +53,7 @@ pub(super) fn strip_of(zone: &str, jobs: &[(&str, &str)]) -> Fixture {
         Subject {
             effort: Effort {
                 calls: 1,
+                pieces: Pieces::ONE,
                 attempts: 3,
                 timeout: Duration::from_mins(10),
                 max_delay: Duration::from_millis(30_500),

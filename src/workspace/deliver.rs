@@ -14,10 +14,12 @@ use super::command::{OUTPUT_COMMAND_TIMEOUT, Program, feed};
 use super::error::WorkspaceError;
 use super::files::Files;
 use super::front_matter;
+use super::item_variables::{ItemVariables, one_name};
 use super::output::{Manner, Target, place, replace};
 use super::template::with_offset;
 use crate::engine::ports::{Parcel, Undelivered};
 use crate::job::{FrontMatter, Job, Output, Previous};
+use crate::piece::Item;
 use crate::slot::Slot;
 
 /// How long a webhook has to take an answer.
@@ -65,7 +67,7 @@ impl Files {
         for (at, stop) in (0..).zip(stops(output)) {
             let path = if at < parcel.placed {
                 // It has the answer, whatever would become of its path now.
-                let target = self.target_of(stop, parcel.job, parcel.slot);
+                let target = self.target_of(stop, parcel);
                 target.unwrap_or(None).map(|target| target.path)
             } else {
                 let brought = self.bring(output, stop, parcel).await;
@@ -88,7 +90,7 @@ impl Files {
         stop: Stop<'_>,
         parcel: Parcel<'_>,
     ) -> Result<Option<PathBuf>, WorkspaceError> {
-        let target = self.target_of(stop, parcel.job, parcel.slot)?;
+        let target = self.target_of(stop, parcel)?;
         let path = target.as_ref().map(|target| target.path.clone());
         match (stop, target) {
             (Stop::File(_), Some(target)) => {
@@ -112,23 +114,28 @@ impl Files {
     fn target_of(
         &self,
         stop: Stop<'_>,
-        job: &Job,
-        slot: &Slot,
+        parcel: Parcel<'_>,
     ) -> Result<Option<Target>, WorkspaceError> {
+        let Parcel {
+            job, slot, item, ..
+        } = parcel;
         let pattern = stop.pattern();
         pattern
-            .map(|pattern| self.target(pattern, job, slot))
+            .map(|pattern| self.target(pattern, job, slot, item))
             .transpose()
     }
 
-    /// The file that a pattern, which errors call `what`, names for a slot.
+    /// The file that a pattern, which errors call `what`, names for a slot, or for an item of it.
     fn target(
         &self,
         (what, pattern): (&str, &str),
         job: &Job,
         slot: &Slot,
+        item: Option<&Item>,
     ) -> Result<Target, WorkspaceError> {
-        let target = place(&self.folder, (what, pattern), &self.variables(job, slot)?)?;
+        let item = item.map(|item| ItemVariables::new(item, job.for_each.as_ref(), None));
+        let variables = self.variables(job, slot)?.with_item(item);
+        let target = place(&self.folder, (what, pattern), &variables)?;
         if let Some(problem) = self.reserved.refuses(&target.path) {
             return Err(WorkspaceError::BadOutput {
                 pattern: pattern.to_owned(),
@@ -187,14 +194,20 @@ impl Files {
 
     /// Keeps an incomplete answer beside the first file of the output; one without a file keeps none.
     pub(super) async fn keep(&self, parcel: Parcel<'_>) -> Result<Option<PathBuf>, WorkspaceError> {
-        let Parcel { job, slot, .. } = parcel;
+        let Parcel {
+            job, slot, item, ..
+        } = parcel;
         let Some(output) = &job.output else {
             return Ok(None);
         };
         let Some(pattern) = stops(output).find_map(Stop::pattern) else {
             return Ok(None);
         };
-        let target = self.target(pattern, job, slot)?.beside(slot.fire_at);
+        // Items that share a file to which is appended must not share the one beside it.
+        let shared = item.filter(|_| output.file.is_none());
+        let shared = shared.map(|item| one_name(&item.name));
+        let target = self.target(pattern, job, slot, item)?;
+        let target = target.beside(slot.fire_at, shared.as_deref());
         let text = self.document(output, parcel)?;
         let path = write_whole(target, Previous::Replace, text).await?;
         Ok(Some(path))
@@ -202,14 +215,19 @@ impl Files {
 
     /// Looks whether the files of the output could be written now; the error says why not. Writes nothing.
     ///
-    /// The paths of a job with items are known only once each item has its turn.
-    pub(super) async fn check_places(&self, job: &Job, slot: &Slot) -> Result<(), String> {
-        if job.for_each.is_some() {
+    /// The paths of a job with items are known only once an item has its turn.
+    pub(super) async fn check_places(
+        &self,
+        job: &Job,
+        slot: &Slot,
+        item: Option<&Item>,
+    ) -> Result<(), String> {
+        if job.for_each.is_some() && item.is_none() {
             return Ok(());
         }
         for found in [
-            self.checked_file(job, slot).await,
-            self.checked_append(job, slot).await,
+            self.checked_file(job, slot, item).await,
+            self.checked_append(job, slot, item).await,
         ] {
             found.transpose()?;
         }
@@ -221,9 +239,10 @@ impl Files {
         &self,
         job: &Job,
         slot: &Slot,
+        item: Option<&Item>,
     ) -> Option<Result<PathBuf, String>> {
         let pattern = job.output.as_ref()?.file.as_deref()?;
-        let target = self.target(("output.file", pattern), job, slot);
+        let target = self.target(("output.file", pattern), job, slot, item);
         Some(self.checked(target, Manner::Whole).await)
     }
 
@@ -232,9 +251,10 @@ impl Files {
         &self,
         job: &Job,
         slot: &Slot,
+        item: Option<&Item>,
     ) -> Option<Result<PathBuf, String>> {
         let pattern = job.output.as_ref()?.append.as_deref()?;
-        let target = self.target(("output.append", pattern), job, slot);
+        let target = self.target(("output.append", pattern), job, slot, item);
         Some(self.checked(target, Manner::AtEnd).await)
     }
 
@@ -272,7 +292,7 @@ async fn write_whole(
 }
 
 /// File work on a thread that may block.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
 ) -> Result<T, WorkspaceError> {
     tokio::task::spawn_blocking(work).await?

@@ -132,6 +132,14 @@ pub enum WorkspaceError {
         /// What the system says.
         source: io::Error,
     },
+    /// The items of a job, or one of them, cannot be used.
+    #[error("{place}: {problem}")]
+    Items {
+        /// Where they come from, or which one it is.
+        place: String,
+        /// What is wrong, and the way out.
+        problem: String,
+    },
     /// The output could not be written if there were an answer.
     #[error("the answer could not be put at {}: {source}", path.display())]
     Unplaceable {
@@ -228,6 +236,7 @@ impl WorkspaceError {
             | Self::Template { .. }
             | Self::EmptyPrompt { .. }
             | Self::BadOutput { .. }
+            | Self::Items { .. }
             | Self::Zone(_) => false,
         }
     }
@@ -250,6 +259,7 @@ impl WorkspaceError {
             | Self::Template { .. }
             | Self::EmptyPrompt { .. }
             | Self::BadOutput { .. }
+            | Self::Items { .. }
             | Self::Unwritable { .. }
             | Self::Unplaceable { .. }
             | Self::Unappended { .. }

@@ -96,7 +96,7 @@ pub(super) async fn fetch(
 }
 
 /// An address as messages show it: a query may hold what is nobody's business.
-fn shown(address: &str) -> String {
+pub(super) fn shown(address: &str) -> String {
     match address.split_once(['?', '#']) {
         Some((before, _)) => format!("{before}?…"),
         None => address.to_owned(),
@@ -237,9 +237,16 @@ fn without(head: Head, max_bytes: usize, words: &[SecretString]) -> Head {
         return head;
     }
     let is_cut = head.bytes.len() > max_bytes;
-    let text = String::from_utf8_lossy(&head.bytes).into_owned();
-    let clean = words.iter().fold(text, |text, word| redact(&text, word));
-    let mut bytes = clean.into_bytes();
+    let clean = |text: &str| {
+        let words = words.iter();
+        words.fold(text.to_owned(), |text, word| redact(&text, word))
+    };
+    let mut bytes = Vec::with_capacity(head.bytes.len());
+    // What is no text stays as it is: a list of items is refused for it.
+    for chunk in head.bytes.utf8_chunks() {
+        bytes.extend(clean(chunk.valid()).into_bytes());
+        bytes.extend(chunk.invalid());
+    }
     // A text that became shorter must still show that it was cut.
     if is_cut && bytes.len() <= max_bytes {
         bytes.resize(max_bytes + 1, b' ');

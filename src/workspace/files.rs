@@ -22,6 +22,11 @@ use crate::piece::Item;
 use crate::schedule::Zones;
 use crate::slot::Slot;
 
+mod listing;
+mod preview;
+
+pub use preview::{Prepared, Preview};
+
 /// The most that a prompt or system file may hold: what the API takes as a whole request.
 const MAX_TEXT_BYTES: u64 = 32 << 20;
 
@@ -33,28 +38,6 @@ pub struct Files {
     pub(super) reader: Arc<Reader>,
     pub(super) secrets: Secrets,
     pub(super) reserved: Reserved,
-}
-
-/// What became of a template.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Prepared {
-    /// Ready to send.
-    Ready(Box<Request>),
-    /// Every input was empty, and the job skips then.
-    Empty,
-    /// It cannot be sent.
-    Failed(Unready),
-}
-
-/// What a run would send and where its answer would go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Preview {
-    /// The request, or why there is none.
-    pub prepared: Prepared,
-    /// The output file, or why there is none; `None` if the job writes no file.
-    pub output: Option<Result<PathBuf, String>>,
-    /// The file to which the answer is appended, in the same way.
-    pub append: Option<Result<PathBuf, String>>,
 }
 
 impl fmt::Debug for Files {
@@ -105,35 +88,6 @@ impl Files {
         self
     }
 
-    /// What a run of this slot would send, and where its answer would go. Writes nothing.
-    pub async fn preview(&self, job: &Job, slot: &Slot, commands: RunCommands) -> Preview {
-        Preview {
-            prepared: self.prepare_with(job, slot, commands).await,
-            output: self.checked_file(job, slot).await,
-            append: self.checked_append(job, slot).await,
-        }
-    }
-
-    /// What a run would send first.
-    async fn prepare_with(&self, job: &Job, slot: &Slot, commands: RunCommands) -> Prepared {
-        let inputs = match self.gather_with(job, commands).await {
-            Gathered::Ready(inputs) => inputs,
-            Gathered::Empty => return Prepared::Empty,
-            Gathered::Failed(unready) => return Prepared::Failed(unready),
-        };
-        let brief = Brief {
-            job,
-            slot,
-            inputs: &inputs,
-            item: None,
-            answers: &[],
-        };
-        match self.fill_in(brief).await {
-            Ok(request) => Prepared::Ready(Box::new(request)),
-            Err(error) => Prepared::Failed(unready(&error)),
-        }
-    }
-
     async fn gather_with(&self, job: &Job, commands: RunCommands) -> Gathered {
         let inputs = match read_all(job, commands, &self.secrets, &self.reader).await {
             Ok(inputs) => inputs,
@@ -154,10 +108,20 @@ impl Files {
 
     async fn fill_in(&self, brief: Brief<'_>) -> Result<Request, WorkspaceError> {
         let Brief { job, slot, .. } = brief;
-        let template = &job.template;
+        let step = job.chain().nth(brief.answers.len());
+        let template = step.unwrap_or(&job.template);
+        let item = match brief.item {
+            Some(item) => Some(self.read_item(job, item).await?),
+            None => None,
+        };
+        let inputs = brief.inputs.iter();
+        let inputs = inputs.map(|(name, text)| (name.as_str(), text.as_str()));
+        let names = job.chain().filter_map(|step| step.name.as_deref());
+        let answers = names.zip(brief.answers.iter().map(String::as_str));
         let variables = self
             .variables(job, slot)?
-            .with_inputs(brief.inputs.to_vec());
+            .with_texts(inputs.chain(answers))
+            .with_item(item);
         let system = fill_system(&template.system, &variables, &self.reader).await?;
         let prompt = fill_text("prompt", &template.prompt, &variables, &self.reader).await?;
         if is_blank(&prompt) {
@@ -174,13 +138,19 @@ impl Files {
         if !matches!(gathered, Gathered::Ready(_)) {
             return gathered;
         }
-        match self.check_places(job, slot).await {
+        match self.check_places(job, slot, None).await {
             Ok(()) => gathered,
-            Err(message) => Gathered::Failed(Unready {
-                reason: FailReason::Output,
-                message: format!("nothing was sent: {message}"),
-            }),
+            Err(message) => Gathered::Failed(unplaceable(&message)),
         }
+    }
+
+    /// The request, unless it begins the work on an item whose answer could not be put where it is to go.
+    async fn fill_checked(&self, brief: Brief<'_>) -> Result<Request, Unready> {
+        if brief.item.is_some() && brief.answers.is_empty() {
+            let checked = self.check_places(brief.job, brief.slot, brief.item).await;
+            checked.map_err(|message| unplaceable(&message))?;
+        }
+        self.fill_in(brief).await.map_err(|error| unready(&error))
     }
 
     pub(super) fn variables(&self, job: &Job, slot: &Slot) -> Result<Variables, WorkspaceError> {
@@ -194,12 +164,15 @@ impl Workspace for Files {
         Box::pin(self.gather_checked(job, slot))
     }
 
-    fn list<'a>(&'a self, _job: &'a Job) -> Pending<'a, Result<Vec<Item>, Unready>> {
-        Box::pin(async { Ok(Vec::new()) })
+    fn list<'a>(&'a self, job: &'a Job) -> Pending<'a, Result<Vec<Item>, Unready>> {
+        Box::pin(async move {
+            let listed = self.list_marked(job).await;
+            listed.map_err(|error| unready(&error))
+        })
     }
 
     fn fill<'a>(&'a self, brief: Brief<'a>) -> Pending<'a, Result<Request, Unready>> {
-        Box::pin(async move { self.fill_in(brief).await.map_err(|error| unready(&error)) })
+        Box::pin(self.fill_checked(brief))
     }
 
     fn deliver<'a>(
@@ -214,6 +187,13 @@ impl Workspace for Files {
         parcel: Parcel<'a>,
     ) -> Pending<'a, Result<Option<PathBuf>, String>> {
         Box::pin(async move { self.keep(parcel).await.map_err(|error| error.to_string()) })
+    }
+}
+
+fn unplaceable(message: &str) -> Unready {
+    Unready {
+        reason: FailReason::Output,
+        message: format!("nothing was sent: {message}"),
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::command::{Program, capture};
 use super::cut::{Head, Total};
 use super::error::WorkspaceError;
-use super::fetch::fetch;
+use super::fetch::{fetch, shown};
 use super::reader::Reader;
 use super::secrets::Secrets;
 use crate::job::{Input, InputSource, Job, Presence};
@@ -78,6 +78,7 @@ fn is_excused(error: &WorkspaceError) -> bool {
         | WorkspaceError::Template { .. }
         | WorkspaceError::EmptyPrompt { .. }
         | WorkspaceError::BadOutput { .. }
+        | WorkspaceError::Items { .. }
         | WorkspaceError::Unwritable { .. }
         | WorkspaceError::Unplaceable { .. }
         | WorkspaceError::Unappended { .. }
@@ -136,6 +137,72 @@ async fn read(
     Ok(head.into_text(max_bytes))
 }
 
+/// Reads a list of items: UTF-8, never cut. What is optional and not there is an empty list.
+pub(super) async fn read_list(
+    input: &Input,
+    secrets: &Secrets,
+    reader: &Reader,
+) -> Result<String, WorkspaceError> {
+    let max = input.max_bytes;
+    let read = match &input.source {
+        InputSource::File(path) => {
+            reader
+                .read(path, move |path| read_text(path, max as u64))
+                .await
+        }
+        InputSource::Command {
+            argv,
+            folder,
+            timeout,
+        } => {
+            let program = Program {
+                argv,
+                folder,
+                timeout: *timeout,
+                without: &secrets.hidden,
+            };
+            let clock = &*reader.clock;
+            reader
+                .while_starved(|| capture(program, max, clock))
+                .await
+                .and_then(|head| {
+                    let program = argv.first().map_or("", String::as_str);
+                    whole_text((&format!("`{program}`"), "printed"), head, max)
+                })
+        }
+        InputSource::Url(web) => {
+            let fetched = fetch(web, max, secrets, &*reader.clock).await;
+            fetched.and_then(|head| whole_text((&shown(&web.address), "brought"), head, max))
+        }
+    };
+    match read {
+        Err(error) if input.presence == Presence::Optional && is_excused(&error) => {
+            tracing::warn!(input = %input.name, "an optional list of items counts as empty: {error}");
+            Ok(String::new())
+        }
+        read => read,
+    }
+}
+
+/// A list as text: `place` names where it is from, and `verb` says how it came.
+fn whole_text(
+    (place, verb): (&str, &str),
+    head: Head,
+    max: usize,
+) -> Result<String, WorkspaceError> {
+    let wrong = |problem: String| WorkspaceError::Items {
+        place: place.to_owned(),
+        problem,
+    };
+    if head.bytes.len() > max || matches!(head.total, Total::MoreThan(_)) {
+        return Err(wrong(format!("it {verb} more than {max} bytes")));
+    }
+    String::from_utf8(head.bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        wrong(format!("byte {at} of what it {verb} is not UTF-8 text"))
+    })
+}
+
 fn read_head(path: &Path, max_bytes: usize) -> Result<Head, WorkspaceError> {
     let (file, length) = open(path)?;
     let mut bytes = Vec::new();
@@ -171,7 +238,7 @@ pub(super) fn read_text(path: &Path, max: u64) -> Result<String, WorkspaceError>
 }
 
 /// Opens a regular file, and says how long it is. A pipe would block for ever, so its kind is asked before it is opened.
-fn open(path: &Path) -> Result<(File, u64), WorkspaceError> {
+pub(super) fn open(path: &Path) -> Result<(File, u64), WorkspaceError> {
     let found = std::fs::metadata(path).map_err(|source| unreadable(path, source))?;
     if !found.is_file() {
         return Err(WorkspaceError::NotAFile {
@@ -182,7 +249,7 @@ fn open(path: &Path) -> Result<(File, u64), WorkspaceError> {
     Ok((file, found.len()))
 }
 
-fn unreadable(path: &Path, source: io::Error) -> WorkspaceError {
+pub(super) fn unreadable(path: &Path, source: io::Error) -> WorkspaceError {
     WorkspaceError::Unreadable {
         path: PathBuf::from(path),
         source,

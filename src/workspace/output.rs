@@ -56,10 +56,10 @@ pub(super) fn place(
         Some("holds a control character")
     } else if is_folder(&rendered) {
         Some("names a folder")
-    } else if outright && parents(&rendered) > parents(pattern) {
-        Some("leads further up than its beginning says")
     } else if !outright && inside(&rendered).is_none() {
         Some("leads out of the working folder")
+    } else if parents(&rendered) > parents(pattern) {
+        Some("leads further up than its beginning says")
     } else {
         None
     };
@@ -120,10 +120,14 @@ fn inside(path: &str) -> Option<PathBuf> {
 }
 
 impl Target {
-    /// The place for an incomplete answer: `NAME.incomplete-20261204T200000Z.EXT` for the output `NAME.EXT`.
-    pub(super) fn beside(&self, fire_at: DateTime<Utc>) -> Self {
+    /// The place for an incomplete answer: `NAME.incomplete-20261204T200000Z.EXT` for the output `NAME.EXT`, with the
+    /// name of the item behind the instant if others have the same output.
+    pub(super) fn beside(&self, fire_at: DateTime<Utc>, item: Option<&str>) -> Self {
         let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
         let mut name = format!("{stem}.incomplete-{}", fire_at.format("%Y%m%dT%H%M%SZ"));
+        if let Some(item) = item {
+            name.extend(["-", item]);
+        }
         if let Some(extension) = self.path.extension() {
             name.push('.');
             name.push_str(&extension.to_string_lossy());

@@ -41,7 +41,7 @@ fn is_job(path: &Path, folder: &Path) -> bool {
 }
 
 /// The path without links, as far as it is there.
-fn real(path: &Path) -> PathBuf {
+pub(super) fn real(path: &Path) -> PathBuf {
     for known in path.ancestors() {
         if let (Ok(found), Ok(rest)) = (fs::canonicalize(known), path.strip_prefix(known)) {
             // Joined with nothing, a path would get a slash at its end.

@@ -6,6 +6,7 @@ use chrono::{DateTime, Datelike, FixedOffset, SecondsFormat, TimeZone, Utc};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
 
 use super::error::WorkspaceError;
+use super::item_variables::{ITEM, ItemVariables, one_name};
 use crate::job::JobId;
 use crate::schedule::Zone;
 use crate::tag;
@@ -16,7 +17,10 @@ const FUEL: u64 = 1_000_000;
 
 /// The values of a template's variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Variables(BTreeMap<String, String>);
+pub(super) struct Variables {
+    texts: BTreeMap<String, Value>,
+    item: Option<ItemVariables>,
+}
 
 impl Variables {
     /// The variables that every template has: `date`, `slot`, `week`, `job`.
@@ -25,42 +29,69 @@ impl Variables {
     pub(super) fn of(job: &JobId, fire_at: DateTime<Utc>, zone: &Zone) -> Self {
         let date = zone.civil(fire_at).date();
         let week = date.iso_week();
-        Self(BTreeMap::from([
-            ("date".to_owned(), date.format("%Y-%m-%d").to_string()),
-            ("slot".to_owned(), with_offset(fire_at, zone)),
-            (
-                "week".to_owned(),
-                format!("{}-W{:02}", week.year(), week.week()),
-            ),
-            ("job".to_owned(), job.to_string()),
-        ]))
+        let texts = [
+            ("date", date.format("%Y-%m-%d").to_string()),
+            ("slot", with_offset(fire_at, zone)),
+            ("week", format!("{}-W{:02}", week.year(), week.week())),
+            ("job", job.to_string()),
+        ];
+        let texts = texts.map(|(name, text)| (name.to_owned(), Value::from(text)));
+        Self {
+            texts: BTreeMap::from(texts),
+            item: None,
+        }
     }
 
-    /// Adds the inputs by name; the four of [`Variables::of`] keep their meaning.
-    pub(super) fn with_inputs(mut self, inputs: Vec<(String, String)>) -> Self {
-        for (name, text) in inputs {
-            self.0.entry(name).or_insert(text);
+    /// Adds texts by name, inputs or answers; what is there already keeps its meaning.
+    pub(super) fn with_texts<'a>(
+        mut self,
+        texts: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Self {
+        for (name, text) in texts {
+            let entry = self.texts.entry(name.to_owned());
+            entry.or_insert_with(|| Value::from(text));
         }
         self
     }
 
-    /// The same variables for use in a path: a value never adds a folder to it.
+    /// Adds the item at hand.
+    pub(super) fn with_item(mut self, item: Option<ItemVariables>) -> Self {
+        self.item = item;
+        self
+    }
+
+    /// The same variables for use in a path: a value never adds a folder to it, but for the names of files, which are
+    /// paths below a folder.
     pub(super) fn for_path(&self) -> Self {
-        let safe = |value: &String| value.replace(['/', '\\', '\0'], "-");
-        Self(
-            self.0
-                .iter()
-                .map(|(name, value)| (name.clone(), safe(value)))
+        let texts = self.texts.iter();
+        let safe = |value: &Value| value.as_str().map(|text| Value::from(one_name(text)));
+        Self {
+            texts: texts
+                .filter_map(|(name, value)| Some((name.clone(), safe(value)?)))
                 .collect(),
-        )
+            item: self.item.as_ref().map(ItemVariables::for_path),
+        }
     }
 
     fn to_value(&self) -> Value {
-        Value::from_pairs(
-            self.0
-                .iter()
-                .map(|(name, value)| (name.clone(), Value::from(value.as_str()))),
-        )
+        let texts = self.texts.iter();
+        let texts = texts.map(|(name, value)| (name.as_str(), value.clone()));
+        let item = self.item.as_ref().map(|item| (ITEM, item.to_value()));
+        Value::from_pairs(texts.chain(item))
+    }
+
+    /// Whether something fills a dotted name. Of other attributes than those of `item` the engine itself has a word.
+    fn fills(&self, dotted: &str) -> bool {
+        let name = dotted.split('.').next().unwrap_or(dotted);
+        match &self.item {
+            Some(item) if name == ITEM => item.fills(dotted),
+            Some(_) | None => self.texts.contains_key(name),
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        let item = self.item.iter().flat_map(ItemVariables::names);
+        self.texts.keys().cloned().chain(item).collect()
     }
 }
 
@@ -101,10 +132,8 @@ pub(super) fn render(
         .template_from_named_str(place, source)
         .map_err(|error| failed(&error, &[]))?;
     template.render(variables.to_value()).map_err(|error| {
-        let names = template.undeclared_variables(false).into_iter();
-        let mut unknown: Vec<String> = names
-            .filter(|name| !variables.0.contains_key(name))
-            .collect();
+        let names = template.undeclared_variables(true).into_iter();
+        let mut unknown: Vec<String> = names.filter(|name| !variables.fills(name)).collect();
         unknown.sort();
         failed(&error, &unknown)
     })
@@ -116,7 +145,7 @@ fn explain(error: &Error, unknown: &[String], variables: &Variables) -> String {
             format!(
                 "nothing fills {}; the variables are {}",
                 quoted(unknown),
-                quoted(variables.0.keys())
+                quoted(&variables.names())
             )
         }
         (ErrorKind::OutOfFuel, _) => {
@@ -142,12 +171,11 @@ mod tests {
     use super::*;
 
     fn variables(pairs: &[(&str, &str)]) -> Variables {
-        Variables(
-            pairs
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect(),
-        )
+        let nothing = Variables {
+            texts: BTreeMap::new(),
+            item: None,
+        };
+        nothing.with_texts(pairs.iter().copied())
     }
 
     fn failure(source: &str, pairs: &[(&str, &str)]) -> String {
@@ -246,8 +274,7 @@ mod tests {
 
     #[test]
     fn input_does_not_take_the_name_of_a_built_in_variable() {
-        let both = variables(&[("date", "built in")])
-            .with_inputs(vec![("date".to_owned(), "input".to_owned())]);
+        let both = variables(&[("date", "built in")]).with_texts([("date", "input")]);
         assert_eq!(both, variables(&[("date", "built in")]));
     }
 

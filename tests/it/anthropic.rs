@@ -5,6 +5,7 @@
     reason = "helpers of tests fail the test, as the tests do"
 )]
 
+mod batches;
 mod bounds;
 mod catalog;
 mod classes;
@@ -13,6 +14,7 @@ mod contract;
 mod corpus;
 mod cuts;
 mod keys;
+mod paused;
 mod raw;
 mod replies;
 mod standin;

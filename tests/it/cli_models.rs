@@ -235,20 +235,28 @@ fn count_of_the_api_takes_the_place_of_the_estimate() {
     );
     let dry = |more: &[&str]| scenario.run(&[&["dry-run", "a"], more].concat()).exits(0);
     let counted = dry(&["--count"])
-        .says("counted   6 input tokens (by the API, and still an estimate by its own words), at most 1000 output: about $0.0100 if all of it is used\n");
+        .says("input     6 input tokens (counted by the API)\nanswer    at most 1000 tokens\n")
+        .says("cost      $0.000012000 without an answer, at most $0.0100 by prices as of 2026-11-01\n");
     assert!(
-        !counted.stdout.contains("estimate  about"),
+        !counted.stdout.contains("input     about"),
         "{}",
         counted.stdout
     );
     let told = dry(&["--count", "--format", "json"]).json();
+    let estimate = &told["estimate"];
+    assert_eq!(estimate["counted_by"], "api");
     assert_eq!(
-        told["estimate"],
-        serde_json::json!({ "input_tokens": 6, "counted_by": "api", "max_output_tokens": 1_000, "cost_usd": 0.010_012 })
+        [
+            &estimate["input_tokens"],
+            &estimate["input_tokens_high"],
+            &estimate["max_output_tokens"]
+        ],
+        [6, 6, 1_000]
     );
+    assert_eq!(estimate["cost_usd_high"], 0.010_012);
     // The body that would be sent is shown as it is; what a count does not take is left out of the question only.
     assert_eq!(told["request"]["max_tokens"], 1_000);
-    assert!(dry(&[]).stdout.contains("estimate  about"));
+    assert!(dry(&[]).stdout.contains("input     about"));
 }
 
 #[test]

@@ -4,11 +4,13 @@ use std::path::Path;
 
 use offpeak::config::{Options, Reading, read};
 
+mod items;
 mod jobs;
 mod mistakes;
 mod places;
 mod reports;
 mod settings;
+mod steps;
 
 /// A working folder made of `(path, text)`.
 struct Folder(tempfile::TempDir);

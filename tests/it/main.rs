@@ -23,6 +23,7 @@ mod cli_daemon_stop;
 mod cli_demo;
 mod cli_fix;
 mod cli_formats;
+mod cli_items;
 mod cli_models;
 mod cli_money;
 mod cli_other;

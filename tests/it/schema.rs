@@ -190,6 +190,7 @@ fn the_defaults_of_a_job_are_those_of_the_settings() {
         };
         let path = spot.path().replace("inputs.*.", "inputs.");
         let expected = match path.as_str() {
+            "concurrency" => json!(1),
             "enabled" | "request.stream" => json!(true),
             "inputs.optional" | "output.keep_previous" | "output.front_matter" => json!(false),
             path => {

@@ -5,6 +5,7 @@
     reason = "helpers of tests fail the test, as the tests do"
 )]
 
+mod batches;
 mod boot;
 mod carrying;
 mod changes;

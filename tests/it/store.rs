@@ -6,7 +6,7 @@ mod contract;
 mod damage;
 mod file;
 mod person;
-mod pieces;
+mod pieces_contract;
 mod processes;
 mod spending;
 
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use offpeak::answer::{Answer, StopReason, Usage};
+use offpeak::answer::{Answer, Geo, Speed, StopReason, Tier, Usage};
 use offpeak::engine::again::{Again, Dropping, NotAgain, NotDropped};
 use offpeak::engine::audit::{Scope, UnderWay, audit};
 use offpeak::engine::keep::{DeferralRecord, DeferralState};
@@ -50,6 +50,8 @@ macro_rules! both_stores {
 }
 
 both_stores! {
+    run_that_waits_for_a_batch_is_left_open_by_a_crash
+    answer_of_a_batch_is_taken_down_once_and_owed
     answers_of_many_calls_are_added_up
     answers_of_steps_are_known_to_later_runs_and_dropped_at_the_end
     slot_is_split_once
@@ -288,6 +290,7 @@ impl Bench {
             run,
             call: &CallName::only(),
             answer: None,
+            batch: None,
             cost_usd: None,
             group: &main_group(),
             policy: &policy(),
@@ -368,6 +371,10 @@ fn overloaded(n: u32) -> Tell {
             cache_write_1h_tokens: 23,
             cache_read_tokens: 24,
             output_tokens: 25,
+            web_searches: 26,
+            tier: Tier::Priority,
+            geo: Geo::Us,
+            speed: Speed::Fast,
         }),
     };
     Tell {
@@ -422,6 +429,10 @@ fn answer(text: &str) -> Answer {
         cache_write_1h_tokens: 13,
         cache_read_tokens: 14,
         output_tokens: 15,
+        web_searches: 16,
+        tier: Tier::Batch,
+        geo: Geo::Us,
+        speed: Speed::Fast,
     };
     Answer {
         id: "msg_1".to_owned(),

@@ -1,6 +1,7 @@
 //! The workspace of a real folder, through the engine's port: files, programs, outputs.
 
 mod delivery;
+mod items;
 mod unruly;
 mod web;
 
@@ -14,9 +15,9 @@ use chrono::{DateTime, Utc};
 use offpeak::answer::{Answer, StopReason};
 use offpeak::engine::ports::{Clock, Parcel, Pending, Unready, Workspace};
 use offpeak::job::{
-    CacheTtl, Check, Delivery, FrontMatter, GroupId, Input, InputSource, Job, JobId, JobState,
-    KeyId, OnEmptyInput, Output, Presence, Previous, Request, Schedule, SystemBlock, Template,
-    TextSource,
+    CacheTtl, Check, Delivery, FrontMatter, GroupId, Handing, Input, InputSource, Job, JobId,
+    JobState, KeyId, OnEmptyInput, Output, Presence, Previous, Request, Schedule, SystemBlock,
+    Template, TextSource,
 };
 use offpeak::outcome::FailReason;
 use offpeak::schedule::Zones;
@@ -136,7 +137,7 @@ impl Bench {
     async fn prepare(&self) -> Prepared {
         let files = self.files();
         files
-            .preview(&self.job, &slot(), RunCommands::Yes)
+            .preview(&self.job, &slot(), RunCommands::Yes, None)
             .await
             .prepared
     }
@@ -214,6 +215,7 @@ fn job(prompt: &str) -> Job {
         then: Vec::new(),
         for_each: None,
         concurrency: 1,
+        handing: Handing::Direct,
         fallback_model: None,
         max_cost: None,
         id: JobId::new("digest"),
@@ -280,7 +282,7 @@ async fn iso_week_belongs_to_the_year_of_its_thursday() {
         };
         let Prepared::Ready(request) = bench
             .files()
-            .preview(&bench.job, &slot, RunCommands::Yes)
+            .preview(&bench.job, &slot, RunCommands::Yes, None)
             .await
             .prepared
         else {
@@ -660,7 +662,7 @@ async fn input_command_does_not_inherit_the_named_variables() {
         .files()
         .without(words(&["CARGO_MANIFEST_DIR", "NOT_SET_AT_ALL"]));
     match files
-        .preview(&bench.job, &slot(), RunCommands::Yes)
+        .preview(&bench.job, &slot(), RunCommands::Yes, None)
         .await
         .prepared
     {
@@ -686,7 +688,7 @@ async fn preview_runs_no_command_unless_asked() {
         .output(Some("out/{{ date }}.md"), None);
     let shown = bench
         .files()
-        .preview(&bench.job, &slot(), RunCommands::No)
+        .preview(&bench.job, &slot(), RunCommands::No, None)
         .await;
     let Prepared::Ready(request) = shown.prepared else {
         panic!("{shown:?}")
@@ -701,7 +703,7 @@ async fn preview_runs_no_command_unless_asked() {
 
     let shown = bench
         .files()
-        .preview(&bench.job, &slot(), RunCommands::Yes)
+        .preview(&bench.job, &slot(), RunCommands::Yes, None)
         .await;
     let Prepared::Ready(request) = shown.prepared else {
         panic!("{shown:?}")
@@ -714,7 +716,7 @@ async fn preview_tells_a_bad_output_apart_from_the_prompt() {
     let bench = Bench::new("p").output(Some("{{ log }}.md"), None);
     let shown = bench
         .files()
-        .preview(&bench.job, &slot(), RunCommands::No)
+        .preview(&bench.job, &slot(), RunCommands::No, None)
         .await;
     assert!(matches!(shown.prepared, Prepared::Ready(_)));
     assert!(

@@ -318,6 +318,52 @@ proptest! {
     }
 }
 
+const PAUSE: &str =
+    r#"{"type":"message_delta","delta":{"stop_reason":"pause_turn"},"usage":{"output_tokens":15}}"#;
+const TOOL: &str = r#"{"type":"content_block_start","index":1,"content_block":{"type":"server_tool_use","id":"s","name":"web_search","input":{}}}"#;
+const INPUT: &str = r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"q\":1}"}}"#;
+const RESULT: &str = r#"{"type":"content_block_start","index":2,"content_block":{"type":"web_search_tool_result","tool_use_id":"s","content":{"type":"web_search_tool_result_error","error_code":"unavailable"}}}"#;
+const RICH: &str =
+    r#"{"type":"content_block_start","index":3,"content_block":{"type":"brand_new","text":[1]}}"#;
+
+#[test]
+fn paused_stream_keeps_every_block_and_any_other_keeps_none() {
+    let events = [START, BLOCK, HELLO, WORLD, TOOL, INPUT, RESULT, RICH];
+    let answer = result(events.into_iter().chain([PAUSE, STOP])).unwrap();
+    let expected = serde_json::json!([
+        { "type": "text", "text": "Hello, \"wörld\"\n" },
+        { "type": "server_tool_use", "id": "s", "name": "web_search", "input": { "q": 1 } },
+        { "type": "web_search_tool_result", "tool_use_id": "s",
+          "content": { "type": "web_search_tool_result_error", "error_code": "unavailable" } },
+        { "type": "brand_new", "text": [1] },
+    ]);
+    let paused = serde_json::from_str::<Value>(&answer.paused.unwrap()).unwrap();
+    assert_eq!(paused, expected);
+    assert_eq!(answer.text, "Hello, \"wörld\"\n");
+    assert_eq!(answer.tool_errors, ["web_search: unavailable"]);
+    let ended = result(events.into_iter().chain([DELTA, STOP])).unwrap();
+    assert_eq!(ended.paused, None);
+    assert_eq!(ended.tool_errors, ["web_search: unavailable"]);
+}
+
+#[test]
+fn paused_stream_with_a_torn_block_is_cut() {
+    let torn = INPUT.replace("1}", "");
+    let events = [START, TOOL, &torn];
+    let broken = result(events.into_iter().chain([PAUSE, STOP])).unwrap_err();
+    assert_eq!(broken, Broken::Cut(TORN_BLOCK));
+    assert!(
+        result(events.into_iter().chain([DELTA, STOP])).is_ok(),
+        "an answer that is whole needs no block of it"
+    );
+}
+
+#[test]
+fn second_message_after_a_tool_is_no_answer() {
+    let events = [START, TOOL, START, BLOCK, HELLO, DELTA, STOP];
+    assert_eq!(result(events), Err(Broken::Cut(BEGUN_TWICE)));
+}
+
 /// Every new index went through all blocks that had come: a stream of as many as fit into the largest answer held the
 /// engine's thread for minutes.
 #[test]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::answer::Usage;
 use crate::job::{CacheTtl, KeyId};
 
 use super::*;
@@ -88,6 +89,85 @@ fn extra_field_without_json_is_named() {
 }
 
 #[test]
+fn what_was_written_before_a_pause_follows_as_one_message_byte_by_byte() {
+    let mut request = request();
+    let first = r#"[{"type":"text","text":"One."},{"n":1.50}]"#;
+    let second = " [ {\"id\":123456789012345678901234567890} ] ";
+    request.so_far = vec![first.to_owned(), "[]".to_owned(), second.to_owned()];
+    let text = String::from_utf8(body_bytes(&request).unwrap()).unwrap();
+    let expected = concat!(
+        r#""messages":[{"role":"user","content":"Say \"hi\"."},"#,
+        r#"{"role":"assistant","content":[{"type":"text","text":"One."},{"n":1.50},{"id":123456789012345678901234567890}]}],"#,
+    );
+    assert!(text.contains(expected), "{text}");
+    assert_eq!(
+        body(&request).unwrap()["messages"][1]["content"][0]["text"],
+        "One."
+    );
+    request.so_far = vec!["[]".to_owned()];
+    assert_eq!(
+        body(&request).unwrap()["messages"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1,
+        "an empty message would be refused"
+    );
+}
+
+#[test]
+fn paused_answer_that_is_no_list_is_named() {
+    let mut request = request();
+    for torn in ["", "{}", "[1", "[1] 2"] {
+        request.so_far = vec!["[]".to_owned(), torn.to_owned()];
+        let message = body(&request).unwrap_err().to_string();
+        assert!(
+            message.starts_with("part 2 of the paused answer is no JSON list: "),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn message_that_paused_keeps_its_content_byte_by_byte() {
+    let content = r#"[ {"type":"text","text":"a"}, {"type":"brand_new","n":1e400} ]"#;
+    let paused = |content: &str, reason: &str| {
+        let body = format!(r#"{{"type":"message","content":{content},"stop_reason":"{reason}"}}"#);
+        Message::read(body.as_bytes()).unwrap().into_answer()
+    };
+    let whole = content.replace("1e400", "1.50");
+    let answer = paused(&whole, "pause_turn").unwrap();
+    assert_eq!(
+        (answer.paused.as_deref(), answer.text.as_str()),
+        (Some(whole.as_str()), "a")
+    );
+    assert_eq!(paused(&whole, "end_turn").unwrap().paused, None);
+    assert_eq!(
+        paused("null", "pause_turn").unwrap().paused.as_deref(),
+        Some("[]")
+    );
+    assert_eq!(
+        paused(content, "pause_turn"),
+        None,
+        "no number of ours holds it"
+    );
+}
+
+#[test]
+fn part_of_a_batch_may_be_long_and_never_streams() {
+    let mut request = request();
+    request.max_tokens = 128_000;
+    for delivery in [Delivery::Stream, Delivery::Whole] {
+        request.delivery = delivery;
+        let body = serde_json::to_value(Body::in_batch(&request).unwrap()).unwrap();
+        assert_eq!(
+            (&body["max_tokens"], body.get("stream")),
+            (&json!(128_000), None)
+        );
+    }
+}
+
+#[test]
 fn long_answer_in_one_piece_is_refused_at_its_bound() {
     let mut request = request();
     request.max_tokens = 21_334;
@@ -130,6 +210,7 @@ fn message_gives_its_text_blocks_in_order() {
         ("msg_1", "one two")
     );
     assert_eq!(answer.stop_reason, StopReason::EndTurn);
+    assert_eq!(answer.tool_errors, ["web_search: unavailable"]);
     assert_eq!(
         answer.usage,
         Some(Usage {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::job::{
-    CacheTtl, Check, Delivery, GroupId, JobState, KeyId, OnEmptyInput, Presence, Schedule,
+    CacheTtl, Check, Delivery, GroupId, Handing, JobState, KeyId, OnEmptyInput, Presence, Schedule,
     SystemBlock,
 };
 
@@ -14,6 +14,7 @@ fn job(name: &str, system: Option<&str>, prompt: &str) -> Job {
         then: Vec::new(),
         for_each: None,
         concurrency: 1,
+        handing: Handing::Direct,
         fallback_model: None,
         max_cost: None,
         id: JobId::new(name),

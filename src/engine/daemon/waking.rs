@@ -12,7 +12,7 @@ use futures_util::{FutureExt, select_biased};
 use super::super::clocks;
 use super::super::notice::Notice;
 use super::super::pickup::Place;
-use super::super::ports::{Claim, Claimed, Deferral, Delivery, Fate, StoreError, Tick};
+use super::super::ports::{Claim, Claimed, Deferral, Delivery, Fate, OpenBatch, StoreError, Tick};
 use super::super::runner::{Runner, Work};
 use super::super::targets::Targets;
 use super::super::tick::{Scene, Wake, wake};
@@ -102,6 +102,7 @@ impl Daemon {
         }
         self.keep_promises(now).await?;
         self.deliver_owed(now).await?;
+        self.look_at_batches(now).await?;
         // Last, so that a row that cannot be closed keeps no slot back.
         self.sweep(now).await
     }
@@ -263,6 +264,43 @@ impl Daemon {
         let runner = self.runner(&self.timeline);
         self.running.push(Box::pin(async move {
             runner.redeliver(due).await;
+            drop(mark);
+        }));
+        Ok(())
+    }
+
+    /// The jobs whose batches are still to come count as running from the start on.
+    pub(super) async fn occupy_batches(&mut self) -> Result<(), StoreError> {
+        for open in self.desk.world.store.batches().await? {
+            self.desk.occupy(open.run, &open.slot.job).stay();
+        }
+        self.desk.note_batch();
+        Ok(())
+    }
+
+    /// Looks at the batches whose time has come, one after the other and beside everything else.
+    async fn look_at_batches(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
+        let is_due = self.batch_at.is_some_and(|at| at <= now);
+        if self.looking.strong_count() > 0 || !(self.desk.take_batch() || is_due) {
+            return Ok(());
+        }
+        let open = self.desk.world.store.batches().await;
+        let open = open.inspect_err(|_| self.desk.note_batch())?;
+        let (due, later): (Vec<OpenBatch>, Vec<OpenBatch>) =
+            open.into_iter().partition(|it| it.batch.look_at <= now);
+        self.batch_at = later.first().map(|it| it.batch.look_at);
+        if due.is_empty() || self.desk.failures() > 0 {
+            return Ok(());
+        }
+        let mark = Arc::new(());
+        self.looking = Arc::downgrade(&mark);
+        let runner = self.runner(&self.timeline);
+        self.running.push(Box::pin(async move {
+            for open in due {
+                if !runner.desk.stop.is_raised() {
+                    runner.clone().look(open).await;
+                }
+            }
             drop(mark);
         }));
         Ok(())

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::super::fixture::{at, job, rules};
-use super::super::{Breakpoint, Levels, Limits, Sampling, check};
+use super::super::{Breakpoint, Fallback, Known, Levels, Limits, Model, Sampling, check};
 use super::*;
 
 fn shape() -> Shape {
     Shape {
+        step: None,
         model: "m".to_owned(),
         limits: Some(Arc::default()),
         version: "2023-06-01".to_owned(),
@@ -34,7 +35,7 @@ fn refusing(refusal: Refusal, shape: Shape) -> Shape {
 /// What is found, as `field: message`.
 fn said(shape: &Shape) -> Vec<String> {
     let subject = Subject {
-        shape: Some(shape.clone()),
+        shapes: vec![shape.clone()],
         ..job("a", "UTC", &["0 5 * * *"])
     };
     let verdict = check(
@@ -55,6 +56,68 @@ fn said(shape: &Shape) -> Vec<String> {
 }
 
 const NOTHING: [&str; 0] = [];
+
+#[test]
+fn step_of_a_chain_is_named_with_its_field() {
+    let first = Shape {
+        step: Some("outline".to_owned()),
+        ..shape()
+    };
+    let second = Shape {
+        step: Some("draft".to_owned()),
+        thinking: Some(Thinking::Enabled(Some(1))),
+        ..shape()
+    };
+    let subject = Subject {
+        shapes: vec![first, second],
+        ..job("a", "UTC", &["0 5 * * *"])
+    };
+    let found = findings(&[subject], &rules("UTC", vec![]));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].field.as_deref(), Some("draft.thinking"));
+    let expected = "the step `draft` of `a` gives 1 tokens for thinking, and 1024 are the least: the API answers 400";
+    assert_eq!(found[0].message, expected);
+}
+
+#[test]
+fn each_step_is_looked_at_as_it_goes_to_the_fallback_too() {
+    let step = |name: &str, shape: Shape| Shape {
+        step: Some(name.to_owned()),
+        ..shape
+    };
+    let adaptive = Shape {
+        thinking: Some(Thinking::Adaptive),
+        ..shape()
+    };
+    let broken = Shape {
+        thinking: Some(Thinking::Enabled(Some(1))),
+        ..shape()
+    };
+    let there = refusing(Refusal::AdaptiveThinking, adaptive.clone());
+    let fallback = Fallback {
+        model: Arc::new(Model {
+            id: "old".to_owned(),
+            known: Known::Yes,
+            as_of: chrono::NaiveDate::default(),
+            ends_on: None,
+            successor: None,
+            min_cacheable_tokens: None,
+            price: None,
+        }),
+        shapes: vec![step("outline", there), step("draft", broken.clone())],
+    };
+    let subject = Subject {
+        shapes: vec![step("outline", adaptive), step("draft", broken)],
+        fallback: Some(fallback),
+        ..job("a", "UTC", &["0 5 * * *"])
+    };
+    let found = findings(&[subject], &rules("UTC", vec![]));
+    let fields: Vec<_> = found.iter().map(|it| it.field.as_deref()).collect();
+    assert_eq!(fields, [Some("draft.thinking"), Some("fallback_model")]);
+    let message = &found[1].message;
+    let expected = "the step `outline` of `a`, when it goes to its fallback, ";
+    assert!(message.starts_with(expected), "{message}");
+}
 
 #[test]
 fn output_may_be_as_long_as_the_model_gives() {
@@ -214,7 +277,7 @@ fn unknown_model_is_not_judged_and_a_rule_that_is_off_says_nothing() {
     };
     assert_eq!(said(&asking), NOTHING);
     let subject = Subject {
-        shape: Some(refusing(Refusal::Region, asking)),
+        shapes: vec![refusing(Refusal::Region, asking)],
         ..job("a", "UTC", &["0 5 * * *"])
     };
     let mut levels = Levels::default();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::job::GroupId;
 use crate::lint::fixture::{findings, job, rules};
-use crate::lint::{BreakerNeed, Effort, Finding, Rule, Rules, Subject};
+use crate::lint::{BreakerNeed, Effort, Finding, Items, Rule, Rules, Subject};
 
 const NEED: BreakerNeed = BreakerNeed {
     min_samples: 10,
@@ -70,6 +70,15 @@ fn one_daily_job_never_gives_ten_samples_and_two_may() {
     assert!(found(&one, lower).is_empty());
     let two = [trying(2, "a", "0 2 * * *"), trying(2, "b", "0 4 * * *")];
     assert!(found(&two, NEED).is_empty());
+}
+
+#[test]
+fn job_of_nobody_knows_how_many_items_may_give_every_sample() {
+    let mut many = trying(1, "a", "0 2 * * *");
+    let jobs = |many: &Subject| [many.clone(), quiet()];
+    assert_eq!(found(&jobs(&many), NEED).len(), 1);
+    many.effort.pieces.items = Items::Unknown;
+    assert!(found(&jobs(&many), NEED).is_empty());
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn finding(set: &Set<'_>, member: &Member<'_>, meets: Meets) -> Option<Finding> 
     let tokens = words::tokens(prefix.tokens);
     let (what, place) = (words::what(prefix), words::place(prefix));
     let least = member.prompt.model.min_cacheable_tokens.unwrap_or(0);
-    let reads_its_own = member.subject.effort.calls > 1;
+    let reads_its_own = member.subject.effort.may_repeat();
     let (message, help) = match member.ttl() {
         None => (
             format!(

@@ -51,6 +51,52 @@ fn found(at: &str, message: &str) -> (String, String) {
 }
 
 #[test]
+fn models_of_later_steps_are_told_of_once_each() {
+    let ended = |id: &str| {
+        Arc::new(Model {
+            id: id.to_owned(),
+            ..model(Some("2026-11-30"))
+        })
+    };
+    let subject = Subject {
+        later_models: vec![ended("old-4"), ended("old-3"), ended("old-3")],
+        ..with(model(None), "0 5 * * *")
+    };
+    let from = at("2026-12-01T00:00:00Z");
+    let found = findings(&[subject], &rules("UTC", vec![]), from);
+    // The first step's model goes by the first that has its name.
+    let told: Vec<_> = found.iter().map(|it| it.message.as_str()).collect();
+    assert_eq!(told, ["the model `old-3` of `a` has ended on 2026-11-30"]);
+}
+
+#[test]
+fn fallback_is_told_of_unless_a_step_has_the_same_model() {
+    let ended = |id: &str| {
+        Arc::new(Model {
+            id: id.to_owned(),
+            ..model(Some("2026-11-30"))
+        })
+    };
+    let of = |fallback: &str| Subject {
+        later_models: vec![ended("old-3")],
+        fallback: Some(crate::lint::Fallback {
+            model: ended(fallback),
+            shapes: Vec::new(),
+        }),
+        ..with(model(None), "0 5 * * *")
+    };
+    let from = at("2026-12-01T00:00:00Z");
+    let told = |subject| -> Vec<String> {
+        let found = findings(&[subject], &rules("UTC", vec![]), from);
+        found.into_iter().map(|it| it.message).collect()
+    };
+    let step = "the model `old-3` of `a` has ended on 2026-11-30";
+    assert_eq!(told(of("old-3")), [step]);
+    let fallback = "the fallback `old-2` of `a` has ended on 2026-11-30";
+    assert_eq!(told(of("old-2")), [step, fallback]);
+}
+
+#[test]
 fn model_that_has_ended_is_told_from_the_next_firing_on() {
     let expected = found("2026-12-01", "has ended on 2026-11-30");
     assert_eq!(ends("2026-11-30", "0 5 * * *"), Some(expected));

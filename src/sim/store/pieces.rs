@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use super::rows::Rows;
+use super::rows::{Rows, RunRow};
 use crate::answer::Answer;
 use crate::engine::keep;
 use crate::engine::pieces::{self, Memory};
@@ -13,6 +13,7 @@ use crate::engine::ports::{
     After, Brought, Delivery, DeliveryEnd, Finish, Offer, PieceEnd, Progress, Redelivered, Role,
     StepAnswer,
 };
+use crate::money::Dollars;
 use crate::outcome::{Outcome, Run, RunId, SkipReason};
 use crate::piece::{CallName, Item};
 use crate::slot::{Origin, Slot};
@@ -352,6 +353,20 @@ impl Rows {
         self.calls
             .iter()
             .filter(move |call| runs.contains(&call.run))
+    }
+}
+
+impl RunRow {
+    /// Takes down what a call has cost so far.
+    pub(super) fn pay(&mut self, call: &CallName, cost: Option<Dollars>) {
+        if cost.is_some() {
+            self.costs.entry(call.clone()).or_default().1 = cost;
+            self.add_up();
+        }
+    }
+
+    pub(super) fn add_up(&mut self) {
+        self.run.cost_usd = Run::cost_of(self.costs.values().copied());
     }
 }
 

@@ -19,6 +19,7 @@ use crate::outcome::{Attempt, DeferredTo, Outcome, Run, RunId};
 use crate::piece::CallName;
 use crate::slot::{Origin, Slot};
 
+use super::batches::BatchRow;
 use super::pieces::{CallRow, ItemRow};
 
 #[derive(Debug, Default)]
@@ -31,6 +32,7 @@ pub(super) struct Rows {
     pub(super) guards: BTreeMap<GroupId, Guard>,
     pub(super) pauses: Vec<Pause>,
     pub(super) calls: Vec<CallRow>,
+    pub(super) batches: Vec<BatchRow>,
     pub(super) items: BTreeMap<Slot, Vec<ItemRow>>,
     /// What is remembered of each job's items, by their keys.
     pub(super) memory: BTreeMap<(JobId, String), Memory>,
@@ -177,6 +179,9 @@ impl Rows {
         }
         attempt.end = Some(told.end);
         self.run_row(told.run).pay(told.call, told.cost_usd);
+        if let Some(batch) = told.batch {
+            self.hand_in(told.run, batch);
+        }
         if let Some(brought) = told.answer {
             self.bring((told.run, told.call), brought, told.now);
         }
@@ -231,6 +236,7 @@ impl Rows {
             row.run.outcome.is_none()
                 && row.lease_until.is_none_or(|until| until <= now)
                 && !under_way.contains(&row.run.id)
+                && !self.waits_for_batch(row.run.id)
         };
         let lost: Vec<RunId> = self
             .runs
@@ -345,7 +351,7 @@ impl Rows {
         });
     }
 
-    fn carried_by(&self, run: RunId) -> Option<usize> {
+    pub(super) fn carried_by(&self, run: RunId) -> Option<usize> {
         self.deferrals
             .iter()
             .position(|row| row.state == DeferralState::Running && row.run == Some(run))
@@ -359,20 +365,6 @@ impl Rows {
     /// The row of a run that is known to exist: names count up from 1 and none is ever removed.
     pub(super) fn run_row(&mut self, id: RunId) -> &mut RunRow {
         &mut self.runs[index(id)]
-    }
-}
-
-impl RunRow {
-    /// Takes down what a call has cost so far.
-    pub(super) fn pay(&mut self, call: &CallName, cost: Option<Dollars>) {
-        if cost.is_some() {
-            self.costs.entry(call.clone()).or_default().1 = cost;
-            self.add_up();
-        }
-    }
-
-    pub(super) fn add_up(&mut self) {
-        self.run.cost_usd = Run::cost_of(self.costs.values().copied());
     }
 }
 

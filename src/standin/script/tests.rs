@@ -35,7 +35,7 @@ rules:
     );
     assert_eq!(script.models.page, Some(2));
     let rule = &script.rules[0];
-    assert_eq!(rule.when.endpoint, Endpoint::CountTokens);
+    assert_eq!(rule.when.endpoint, Some(Endpoint::CountTokens));
     assert_eq!(
         (rule.when.first, rule.when.last, rule.times),
         (Some(2), Some(5), Some(3))
@@ -84,6 +84,19 @@ fn every_fault_is_read() {
         ),
         ("{ redirect: { to: \"http://127.0.0.1:9/\" } }", "redirect"),
         ("{ answer: { stop_reason: max_tokens, text: x } }", "answer"),
+        ("{ pause: {} }", "pause"),
+        (
+            "{ tool_error: { tool: web_search, code: c } }",
+            "tool_error",
+        ),
+        ("{ batch: { looks: 2, span: 10m } }", "batch"),
+        ("{ batch: {} }", "batch"),
+        ("{ never_ends: {} }", "never_ends"),
+        (
+            "{ part: { outcome: errored, type: t, message: m } }",
+            "part",
+        ),
+        ("{ part: { outcome: broken } }", "part"),
     ];
     for (yaml, word) in faults {
         assert_eq!(one(yaml).as_str(), word, "{yaml}");
@@ -104,6 +117,14 @@ fn mistakes_name_what_and_where() {
             &["contain", "line 2"][..],
         ),
         ("rules:\n  - then: { explode: {} }", &["explode", "line 2"]),
+        (
+            "rules:\n  - then: { part: { outcome: lost } }",
+            &["lost", "line 2"],
+        ),
+        (
+            "rules:\n  - when: { endpoint: files }\n    then: { hang_up: {} }",
+            &["files", "line 2"],
+        ),
         (
             "rules:\n  - then: { slow: { gap: 2 days } }",
             &["`2 days` is no span of time", "line 2"],
@@ -140,8 +161,8 @@ fn mistakes_name_what_and_where() {
             &["rule 1: `then`: answer is outside what can happen"],
         ),
         (
-            "rules: [{ when: { endpoint: batches }, then: { hang_up: {} } }]",
-            &["batches"],
+            "rules: [{ when: { endpoint: messages }, then: { batch: {} } }]",
+            &["rule 1: `then`: batch is outside what can happen at this `when.endpoint`"],
         ),
         (
             "latency: { median: 1s, spread: -1 }",

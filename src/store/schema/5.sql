@@ -3,6 +3,15 @@ ALTER TABLE calls ADD COLUMN step INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE calls ADD COLUMN part INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE calls ADD COLUMN model TEXT;  -- that was asked; absent in rows from before this version
 ALTER TABLE calls ADD COLUMN role TEXT;   -- of the answer: owed, step, whole, part
+-- Counters like the others: written and read together with them. Absent in older rows, which means none and the list price.
+ALTER TABLE calls ADD COLUMN web_searches INTEGER;
+ALTER TABLE calls ADD COLUMN tier TEXT;   -- standard, priority, batch
+ALTER TABLE calls ADD COLUMN geo TEXT;    -- global, us
+ALTER TABLE calls ADD COLUMN speed TEXT;  -- standard, fast
+ALTER TABLE attempts ADD COLUMN web_searches INTEGER;
+ALTER TABLE attempts ADD COLUMN tier TEXT;
+ALTER TABLE attempts ADD COLUMN geo TEXT;
+ALTER TABLE attempts ADD COLUMN speed TEXT;
 DROP INDEX calls_by_run;
 CREATE UNIQUE INDEX calls_by_name ON calls (run, coalesce(item, ''), step, part);
 
@@ -52,3 +61,19 @@ CREATE TABLE deliveries (
   ended_at   INTEGER
 ) STRICT;
 CREATE INDEX deliveries_open ON deliveries (not_before) WHERE state = 'pending';
+
+-- Message batches: the run of one stays open until its results are there.
+CREATE TABLE batches (
+  run          INTEGER PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+  id           TEXT NOT NULL,        -- the server's name for it
+  key          TEXT NOT NULL,        -- the name of the key that it was handed in with
+  expires_at   INTEGER NOT NULL,
+  look_at      INTEGER NOT NULL,     -- the next look
+  looks        INTEGER NOT NULL      -- so far
+) STRICT;
+CREATE TABLE batch_parts (
+  run  INTEGER NOT NULL REFERENCES batches (run) ON DELETE CASCADE,
+  n    INTEGER NOT NULL,             -- counted from 1; the part is named by it
+  item TEXT,
+  PRIMARY KEY (run, n)
+) STRICT, WITHOUT ROWID;

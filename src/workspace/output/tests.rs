@@ -132,9 +132,12 @@ fn incomplete_answer_is_named_after_output_and_slot() {
         ("/o/a.b.md", "/o/a.b.incomplete-20261204T200000Z.md"),
         ("/o/a", "/o/a.incomplete-20261204T200000Z"),
     ] {
-        let beside = anywhere(Path::new(output)).beside(at);
+        let beside = anywhere(Path::new(output)).beside(at, None);
         assert_eq!(beside, anywhere(Path::new(expected)));
     }
+    let shared = anywhere(Path::new("/o/a.md")).beside(at, Some("line 7"));
+    let expected = "/o/a.incomplete-20261204T200000Z-line 7.md";
+    assert_eq!(shared, anywhere(Path::new(expected)));
 }
 
 #[test]
@@ -343,7 +346,7 @@ fn link_that_leads_out_of_the_folder_is_refused() {
         );
     }
     let at = Utc.with_ymd_and_hms(2026, 12, 4, 20, 0, 0).unwrap();
-    put(&within(folder, "out/a.md").beside(at), "ours").unwrap_err();
+    put(&within(folder, "out/a.md").beside(at, None), "ours").unwrap_err();
     assert_eq!(names(&outside), ["a.md"]);
     assert_eq!(
         fs::read_to_string(outside.path().join("a.md")).unwrap(),

@@ -120,7 +120,7 @@ async fn silence_is_given_up_after_a_minute_of_the_clock() {
     let silent = Rule::always(Fault::Silence(offpeak::standin::fault::Silence::default()));
     let rule = |endpoint| Rule {
         when: When {
-            endpoint,
+            endpoint: Some(endpoint),
             ..When::default()
         },
         ..silent.clone()

@@ -7,6 +7,7 @@ use offpeak::engine::ports::{Clock as _, Upstream};
 use offpeak::guard::classify;
 use offpeak::job::Delivery;
 use offpeak::outcome::Class;
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
 use super::clock::ManualClock;
@@ -37,9 +38,57 @@ fn events() -> Vec<String> {
         .collect()
 }
 
+/// A stream that pauses, with every kind of block and delta.
+fn paused_events() -> Vec<String> {
+    let block = |index: u8, block: &str| {
+        format!(r#""content_block_start","index":{index},"content_block":{{{block}}}"#)
+    };
+    let delta = |index: u8, delta: &str| {
+        format!(r#""content_block_delta","index":{index},"delta":{{{delta}}}"#)
+    };
+    let rests = [
+        r#""message_start","message":{"id":"m","usage":{"input_tokens":9,"output_tokens":1}}"#
+            .to_owned(),
+        block(0, r#""type":"thinking","thinking":"","signature":"""#),
+        delta(0, r#""type":"thinking_delta","thinking":"hm, ""#),
+        delta(0, r#""type":"thinking_delta","thinking":"é""#),
+        delta(0, r#""type":"signature_delta","signature":"EqQB""#),
+        block(1, r#""type":"text","text":"""#),
+        delta(1, &format!(r#""type":"text_delta","text":"{TEXT}""#)),
+        delta(1, r#""type":"citations_delta","citation":{"n":1.50}"#),
+        block(
+            2,
+            r#""type":"server_tool_use","id":"s","name":"web_search","input":{}"#,
+        ),
+        delta(2, r#""type":"input_json_delta","partial_json":"""#),
+        delta(
+            2,
+            r#""type":"input_json_delta","partial_json":"{\"query\":""#,
+        ),
+        delta(2, r#""type":"input_json_delta","partial_json":" \"語\"}""#),
+        delta(2, r#""type":"new_delta","text":[1]"#),
+        block(
+            3,
+            r#""type":"web_search_tool_result","tool_use_id":"s","content":{"error_code":"unavailable"}"#,
+        ),
+        block(4, r#""type":"brand_new","text":{"rich":true}"#),
+        r#""content_block_stop","index":4"#.to_owned(),
+        r#""message_delta","delta":{"stop_reason":"pause_turn"},"usage":{"output_tokens":5}"#
+            .to_owned(),
+        r#""message_stop""#.to_owned(),
+    ];
+    rests
+        .iter()
+        .map(|rest| format!(r#"{{"type":{rest}}}"#))
+        .collect()
+}
+
 /// The stream as bytes, and where the last event that counts begins.
 fn stream(end: &str, name: &str) -> (Vec<u8>, usize) {
-    let events = events();
+    framed(&events(), end, name)
+}
+
+fn framed(events: &[String], end: &str, name: &str) -> (Vec<u8>, usize) {
     let (last, before) = events.split_last().unwrap();
     let frame = |data: &str| format!("{name}: x{end}data: {data}{end}{end}");
     let text: String = before.iter().map(|event| frame(event)).collect();
@@ -73,6 +122,30 @@ fn split_at_any_byte_a_stream_is_the_same_answer() {
         }
         assert_eq!(read(bytes.chunks(1)), Ok(whole));
     }
+}
+
+#[test]
+fn split_at_any_byte_a_paused_stream_holds_the_same_blocks() {
+    let (bytes, stop) = framed(&paused_events(), "\r\n", "event");
+    let whole = read([bytes.as_slice()]).unwrap();
+    let expected = json!([
+        { "type": "thinking", "thinking": "hm, é", "signature": "EqQB" },
+        { "type": "text", "text": TEXT, "citations": [{ "n": 1.5 }] },
+        { "type": "server_tool_use", "id": "s", "name": "web_search", "input": { "query": "語" } },
+        { "type": "web_search_tool_result", "tool_use_id": "s", "content": { "error_code": "unavailable" } },
+        { "type": "brand_new", "text": { "rich": true } },
+    ]);
+    let paused = whole.paused.clone().unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&paused).unwrap(), expected);
+    assert_eq!(whole.tool_errors, ["web_search: unavailable"]);
+    for at in 0..=bytes.len() {
+        let (left, right) = bytes.split_at(at);
+        assert_eq!(read([left, right]).as_ref(), Ok(&whole), "split at {at}");
+        if at <= stop {
+            assert!(read([left]).is_err(), "ended at {at}");
+        }
+    }
+    assert_eq!(read(bytes.chunks(1)), Ok(whole));
 }
 
 #[test]

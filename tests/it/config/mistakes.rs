@@ -11,9 +11,9 @@ fn unknown_fields_are_named_with_the_nearest_known_one() {
         [
             "jobs/a.yaml:4:1: bad-field: unknown field `modle`; did you mean `model`?",
             "jobs/a.yaml:5:1: bad-field: unknown field `zzz`; known here: `cron`, `timezone`, `key`, `retry`, `defer`, \
-             `missed`, `inputs`, `on_empty_input`, `system`, `prompt`, `max_tokens`, `thinking`, `effort`, \
-             `answer_schema`, `tools`, `service_tier`, `request`, `model`, `fallback_model`, `output`, \
-             `enabled`, `description`, `check`, `timeout`, `max_cost`, `notify` and `accept`",
+             `missed`, `delivery`, `inputs`, `for_each`, `on_empty_input`, `system`, `prompt`, `steps`, `model`, `max_tokens`, \
+             `thinking`, `effort`, `answer_schema`, `tools`, `service_tier`, `request`, `fallback_model`, \
+             `concurrency`, `output`, `enabled`, `description`, `check`, `timeout`, `max_cost`, `notify` and `accept`",
         ]
     );
     assert_eq!(
@@ -156,20 +156,16 @@ const WRONG_TYPES: &[(&str, &str)] = &[
         "4:9: bad-field: `notify`: there is no entry `ops`; add it in offpeak.yaml: `notify: { ops: { webhook_env: OPS_WEBHOOK_URL } }`",
     ),
     (
-        "for_each: { files: \"*.md\" }",
-        "4:1: bad-field: `for_each` is not supported by this version; remove it",
-    ),
-    (
         "max_cost: $2",
         "4:11: bad-field: `max_cost`: expected a number of dollars above 0, at most 1000000, such as `2.50`, found `$2`",
     ),
     (
-        "steps: [{ prompt: { text: a } }]",
-        "4:1: bad-field: `steps` is not supported by this version; remove it",
+        "delivery: later",
+        "4:11: bad-field: `delivery`: `later` is none of `direct` and `batch`",
     ),
     (
-        "delivery: batch",
-        "4:1: bad-field: `delivery` is not supported by this version; remove it",
+        "delivery: batch\nfallback_model: claude-opus-5-5",
+        "4:1: bad-field: `delivery: batch` and `fallback_model` exclude each other: a batch is answered by the model that it was handed in for; remove one of them",
     ),
     (
         "fallback_model: claude-sonnet-5-5",

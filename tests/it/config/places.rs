@@ -155,6 +155,14 @@ const LITERALS: &[(&str, &str)] = &[
         "expected a map such as",
     ),
     (
+        "for_each: { lines: { url: \"https://me:planted@example.org/\" } }",
+        "a user or a password stands in this address",
+    ),
+    (
+        "for_each: { records: { url: \"https://x\", header_env: { Authorization: Bearer planted-1 } } }",
+        "this is no name of an environment variable",
+    ),
+    (
         "output: { webhook: \"https://hooks.example/planted\" }",
         "a webhook's address is a secret and must not stand in this file",
     ),

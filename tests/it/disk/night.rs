@@ -9,8 +9,8 @@ use futures_util::future::join;
 use offpeak::engine::audit::{ScheduleRow, Scope, UnderWay, audit};
 use offpeak::engine::pause::Pauses;
 use offpeak::engine::ports::{
-    Ask, Claimed, Clock, Deferral, Delivery, Finish, ManualStart, Offer, PickupAt, PieceEnd,
-    Progress, Redelivered, Store, Stored, Taken, Tick, Told, World,
+    Ask, Claimed, Clock, Collected, Deferral, Delivery, Finish, ManualStart, Offer, OpenBatch,
+    PickupAt, PieceEnd, Progress, Redelivered, Store, Stored, Taken, Tick, Told, World,
 };
 use offpeak::engine::{Notice, Stop, serve};
 use offpeak::guard::{Permit, Refusal};
@@ -88,6 +88,18 @@ impl Store for OnDisk {
 
     fn record<'a>(&'a self, told: Told<'a>) -> Stored<'a, ()> {
         at_once(self.0.record(told))
+    }
+
+    fn collect<'a>(&'a self, collected: Collected<'a>) -> Stored<'a, ()> {
+        at_once(self.0.collect(collected))
+    }
+
+    fn batches(&self) -> Stored<'_, Vec<OpenBatch>> {
+        at_once(self.0.batches())
+    }
+
+    fn looked(&self, run: RunId, next: DateTime<Utc>) -> Stored<'_, ()> {
+        at_once(self.0.looked(run, next))
     }
 
     fn progress<'a>(&'a self, slot: &'a Slot) -> Stored<'a, Progress> {

@@ -28,6 +28,7 @@ model: claude-sonnet-5-5
 max_tokens: 4000
 timeout: 10m
 missed: once
+delivery: direct
 max_cost: 0.5
 defer: { to: own_slot, max: 1, expires_after: 2h, on_exhausted: fail }
 retry: { max_attempts: 2, base_delay: 0s, max_delay: 1h, jitter_ratio: 0.5 }
@@ -35,10 +36,15 @@ system: { text: Be brief., cache: 1h }
 inputs:
   log: { command: [date], max_bytes: 60k, timeout: 5s, optional: true }
   feed: { url: "https://example.org/feed.xml", header_env: { Authorization: FEED_TOKEN }, timeout: 5s }
+for_each:
+  lines: { url: "https://example.org/list", header_env: { Authorization: FEED_TOKEN }, timeout: 5s, optional: true }
+  changed_since: last_success
+  limit: 20
+concurrency: 1
 on_empty_input: skip
-prompt: { text: hello }
+steps: [{ id: outline, prompt: { text: hello }, model: claude-sonnet-5-5, max_tokens: 4000, system: { text: Be brief. } }, { id: draft, prompt: { text: hello } }]
 output:
-  file: "out/{{ date }}.md"
+  file: "out/{{ date }}-{{ item.name }}.md"
   keep_previous: true
   append: log/digest.md
   front_matter: true

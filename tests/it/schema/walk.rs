@@ -35,8 +35,8 @@ pub struct Spot {
     target: &'static Value,
     /// The name of the definition that it refers to.
     pub definition: Option<&'static str>,
-    /// The map in which it stands.
-    parent: Option<&'static Value>,
+    /// The maps and lists around it, the outermost first: one for each step.
+    parents: Vec<&'static Value>,
 }
 
 /// Every place in the schema of a kind, the whole map first. What a listed job shares with one in a file of its own is
@@ -49,7 +49,7 @@ pub fn spots(kind: Kind) -> Vec<Spot> {
         Kind::Listed => &job["definitions"]["listed_job"],
     };
     let mut found = Vec::new();
-    collect(Spot::new(kind, Vec::new(), root, None), &mut found);
+    collect(Spot::new(kind, Vec::new(), root, Vec::new()), &mut found);
     found
 }
 
@@ -88,7 +88,7 @@ impl Spot {
         kind: Kind,
         steps: Vec<Step>,
         node: &'static Value,
-        parent: Option<&'static Value>,
+        parents: Vec<&'static Value>,
     ) -> Self {
         let [settings, job] = &*SCHEMAS;
         let schema = if kind == Kind::Settings {
@@ -110,14 +110,15 @@ impl Spot {
             chain,
             target,
             definition,
-            parent,
+            parents,
         }
     }
 
     fn children(&self) -> Vec<Self> {
         let child = |step, node| {
             let steps = [self.steps.as_slice(), &[step]].concat();
-            Self::new(self.kind, steps, node, Some(self.target))
+            let parents = [self.parents.as_slice(), &[self.target]].concat();
+            Self::new(self.kind, steps, node, parents)
         };
         let fields = self
             .fields()
@@ -215,18 +216,42 @@ impl Spot {
 
     /// A right file but for this value.
     pub fn plant(&self, value: Value) -> Value {
-        let mut map = self.kind.sample();
-        if let (Some(Step::Field(name)), Some(parent)) = (self.steps.last(), self.parent) {
-            let owner = slot(&mut map, &self.steps[..self.steps.len() - 1]);
-            remove_excluded(owner, parent, name);
+        let mut map = self.room();
+        if self.path() == "on_empty_input" && value == "send" || self.path() == "output.file" {
+            // Without an item there is no call to send; and each item needs a file of its own.
+            let map = map.as_object_mut().unwrap();
+            map.retain(|name, _| !["for_each", "concurrency"].contains(&name.as_str()));
+            map.insert("output".to_owned(), json!({ "file": "out.md" }));
+        }
+        if self.path() == "delivery" && value == "batch" {
+            // What needs an answer at once.
+            let map = map.as_object_mut().unwrap();
+            let at_once = ["steps", "fallback_model", "concurrency"];
+            map.retain(|name, _| !at_once.contains(&name.as_str()));
+            map.insert("prompt".to_owned(), json!({ "text": "Hello." }));
         }
         *slot(&mut map, &self.steps) = value;
         self.kind.document(map)
     }
 
+    /// The sample without what excludes something on the way.
+    fn room(&self) -> Value {
+        let mut map = self.kind.sample();
+        if self.path().starts_with("for_each.records") {
+            map["for_each"]["records"] = map["for_each"]["lines"].clone();
+        }
+        for (index, (step, parent)) in self.steps.iter().zip(&self.parents).enumerate() {
+            if let Step::Field(name) = step {
+                let owner = slot(&mut map, &self.steps[..index]);
+                remove_excluded(owner, parent, name);
+            }
+        }
+        map
+    }
+
     /// A right file but for an unknown field in this map.
     pub fn plant_unknown(&self) -> Value {
-        let mut map = self.kind.sample();
+        let mut map = self.room();
         slot(&mut map, &self.steps)["zzz"] = json!(1);
         self.kind.document(map)
     }

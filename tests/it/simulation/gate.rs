@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use offpeak::engine::audit::ScheduleRow;
 use offpeak::engine::pause::Pauses;
 use offpeak::engine::ports::{
-    Ask, Claimed, Clock, Deferral, Delivery, Finish, ManualStart, Offer, PickupAt, PieceEnd,
-    Progress, Redelivered, Store, StoreError, Stored, Taken, Tick, Told,
+    Ask, Claimed, Clock, Collected, Deferral, Delivery, Finish, ManualStart, Offer, OpenBatch,
+    PickupAt, PieceEnd, Progress, Redelivered, Store, StoreError, Stored, Taken, Tick, Told,
 };
 use offpeak::guard::{Permit, Refusal};
 use offpeak::outcome::{Run, RunId};
@@ -248,6 +248,18 @@ impl Store for GatedStore {
 
     fn record<'a>(&'a self, told: Told<'a>) -> Stored<'a, ()> {
         self.guarded(Step::Write, self.inner.record(told))
+    }
+
+    fn collect<'a>(&'a self, collected: Collected<'a>) -> Stored<'a, ()> {
+        self.guarded(Step::Write, self.inner.collect(collected))
+    }
+
+    fn batches(&self) -> Stored<'_, Vec<OpenBatch>> {
+        self.guarded(Step::Read, self.inner.batches())
+    }
+
+    fn looked(&self, run: RunId, next: DateTime<Utc>) -> Stored<'_, ()> {
+        self.guarded(Step::Write, self.inner.looked(run, next))
     }
 
     fn progress<'a>(&'a self, slot: &'a Slot) -> Stored<'a, Progress> {

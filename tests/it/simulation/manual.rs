@@ -11,7 +11,7 @@ use offpeak::slot::Origin;
 
 use super::harness::{House, at, job, rotation, seconds};
 
-fn ask(house: &House, id: &str) -> Result<Finish, EngineError> {
+pub fn ask(house: &House, id: &str) -> Result<Finish, EngineError> {
     let asked = Asked {
         plan: house.plans.borrow().clone(),
         job: job(id),

@@ -291,22 +291,22 @@ fn a_chain_hands_each_answer_to_the_next_step() {
 #[test]
 fn a_step_that_yields_goes_on_there() {
     let plan = rotation().with_job("a", |planned| chain_of(planned, 2));
-    let list = vec![
+    let answers = vec![
         Scripted::answer(seconds(1), "outline"),
         hint_of_minutes(),
         answer(),
         Scripted::answer(seconds(1), "final"),
     ];
     let house = House::new("2026-12-01T16:50", plan.build(), |clock| {
-        SimUpstream::scripted(clock, list)
+        SimUpstream::scripted(clock, answers)
     });
     house.live_until("2026-12-01T18:00");
     assert_eq!(
         house.sends(),
         ["a@17:00:00", "a@17:00:01", "b@17:45:00", "a@17:45:01"]
     );
-    let last = house.upstream.sent().pop().unwrap();
-    assert!(last.request.prompt.ends_with("\n> outline"));
+    let final_call = house.upstream.sent().pop().unwrap();
+    assert!(final_call.request.prompt.ends_with("\n> outline"));
     let of_a = house.workspace.delivered().pop().unwrap();
     assert_eq!(of_a.1, "final");
     house.check_rows();
@@ -416,4 +416,22 @@ fn the_fallback_model_is_asked_once_and_for_nothing_else() {
     let (asked, house) = models(list.into());
     assert_eq!(asked, ["claude-sim"; 3]);
     assert_eq!(house.runs(), ["a scheduled: exhausted"]);
+}
+
+#[test]
+fn a_step_whose_model_is_the_fallback_does_not_ask_it_again() {
+    let plan = single().with_job("a", |planned| {
+        chain_of(planned, 2);
+        planned.job.then[0].model = "claude-other".to_owned();
+        planned.job.fallback_model = Some("claude-other".to_owned());
+    });
+    let list = vec![gone(), answer(), gone()];
+    let house = House::new("2026-12-01T16:50", plan.build(), |clock| {
+        SimUpstream::scripted(clock, list)
+    });
+    house.live_until("2026-12-01T18:00");
+    let sent = house.upstream.sent().into_iter();
+    let asked: Vec<String> = sent.map(|sent| sent.request.model).collect();
+    assert_eq!(asked, ["claude-sim", "claude-other", "claude-other"]);
+    assert_eq!(house.runs(), ["a scheduled: failed: fatal"]);
 }

@@ -1,7 +1,7 @@
 //! What both stores promise.
 
 pub use super::person::*;
-pub use super::pieces::*;
+pub use super::pieces_contract::*;
 use super::*;
 use std::collections::BTreeSet;
 

@@ -169,6 +169,7 @@ fn damaged_guard_row_costs_no_answer_and_stays_as_it_is() {
             run,
             call: &CallName::only(),
             answer: None,
+            batch: None,
             cost_usd: None,
             group: &main_group(),
             policy: &policy(),

@@ -91,6 +91,7 @@ fn everything_outlives_the_process() {
         run,
         call: &CallName::only(),
         answer: None,
+        batch: None,
         cost_usd: None,
         group: &group,
         policy: &policy,
@@ -511,15 +512,25 @@ fn file_of_version_1_is_read_whole() {
             Outcome::Succeeded
         ]
     );
+    // Searches and price words were not kept then.
+    let kept = |usage: Option<Usage>| {
+        usage.map(|usage| Usage {
+            web_searches: 0,
+            tier: Tier::Standard,
+            geo: Geo::Anywhere,
+            speed: Speed::Standard,
+            ..usage
+        })
+    };
     let end = runs[0].attempts[0].end.as_ref().unwrap();
     assert_eq!(
         (end.status, end.usage),
-        (Some(529), overloaded(1).end.usage)
+        (Some(529), kept(overloaded(1).end.usage))
     );
     assert_eq!(runs[0].deferred.as_ref().unwrap().to, Some(minute(45)));
     assert_eq!(
         (runs[2].usage, runs[2].cost_usd),
-        (answer("").usage, Dollars::from_f64(0.25))
+        (kept(answer("").usage), Dollars::from_f64(0.25))
     );
     let pending = wait(store.deferrals()).unwrap();
     assert_eq!(pending.len(), 1);

@@ -271,6 +271,7 @@ fn half_open_breaker_gives_one_probe_to_all_handles() {
             run,
             call: &CallName::only(),
             answer: None,
+            batch: None,
             cost_usd: None,
             group: &group,
             policy: &policy,

@@ -61,6 +61,7 @@ fn end(store: &dyn Store, run: RunId, permit: Permit, charge: Charge) {
         run,
         call: &CallName::only(),
         answer: None,
+        batch: None,
         cost_usd: None,
         group: &group,
         policy: &policy,

@@ -65,6 +65,7 @@ fn counted() -> Answer {
             cache_write_1h_tokens: 3,
             cache_read_tokens: 4,
             output_tokens: 5,
+            ..Usage::default()
         }),
         ..answer("text\n")
     }

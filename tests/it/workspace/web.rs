@@ -123,11 +123,13 @@ fn with_secret(url: String) -> Bench {
 /// What becomes of a job whose input sends the token.
 async fn prepared(bench: &Bench, values: &[(&str, &str)]) -> Result<String, String> {
     let files = knowing(bench.files(), values);
-    let shown = files.preview(&bench.job, &slot(), RunCommands::Yes).await;
+    let shown = files
+        .preview(&bench.job, &slot(), RunCommands::Yes, None)
+        .await;
     match shown.prepared {
         Prepared::Ready(request) => Ok(request.prompt),
         Prepared::Failed(unready) => Err(unready.message),
-        Prepared::Empty => Err("empty".to_owned()),
+        Prepared::Empty | Prepared::NotListed => Err("empty".to_owned()),
     }
 }
 
@@ -324,7 +326,9 @@ async fn preview_fetches_nothing_unless_asked() {
     let web = Web::start();
     let bench = fetching(web.url("/?a"));
     let files = bench.files();
-    let shown = files.preview(&bench.job, &slot(), RunCommands::No).await;
+    let shown = files
+        .preview(&bench.job, &slot(), RunCommands::No, None)
+        .await;
     let Prepared::Ready(request) = shown.prepared else {
         panic!("{shown:?}")
     };

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use offpeak::engine::ports::{
-    After, Brought, Delivery, DeliveryEnd, Offer, PieceEnd, Progress, Redelivered, Role,
+    After, Brought, Collected, Delivery, DeliveryEnd, HandedIn, Offer, PieceEnd, Progress,
+    Redelivered, Role,
 };
 use offpeak::guard::Bill;
-use offpeak::job::Which;
+use offpeak::job::{KeyId, Which};
 use offpeak::money::Dollars;
 use offpeak::outcome::{FailReason, SkipReason};
 use offpeak::piece::Item;
@@ -67,6 +68,7 @@ fn bring(bench: &Bench, run: RunId, call: &CallName, text: &str, role: Role) {
         sample: Some(Sample::Success),
         hold: None,
         bill: Bill::default(),
+        batch: None,
         cost_usd: Dollars::from_f64(0.25),
         end,
         answer: Some(Brought {
@@ -334,4 +336,93 @@ pub fn answer_whose_record_failed_is_owed_from_the_end_of_its_run(bench: &Bench)
         ..ended(run, Outcome::Failed(FailReason::Output), minute(2))
     });
     assert_eq!(owed(bench)[0].answer.text, "text");
+}
+
+/// An attempt that handed a batch in.
+fn hand_in(bench: &Bench, run: RunId, parts: Vec<Option<Arc<str>>>) {
+    let (group, call) = (main_group(), name(None, 0));
+    let ask = Ask {
+        run,
+        call: &call,
+        model: "claude-test",
+        group: &group,
+        policy: &policy(),
+        n: 1,
+        wait: Duration::ZERO,
+        lease: Duration::from_secs(30),
+        reserve: None,
+        now: minute(1),
+    };
+    let permit = wait(bench.store.admit(ask)).unwrap().unwrap();
+    let told = Told {
+        run,
+        call: &call,
+        group: &group,
+        policy: &policy(),
+        n: 1,
+        permit,
+        sample: Some(Sample::Success),
+        hold: None,
+        bill: Bill::default(),
+        end: cancelled(1).end,
+        answer: None,
+        batch: Some(HandedIn {
+            id: "msgbatch_1".to_owned(),
+            key: KeyId::new("main"),
+            expires_at: minute(1440),
+            look_at: minute(6),
+            parts,
+        }),
+        cost_usd: None,
+        now: minute(1),
+    };
+    wait(bench.store.record(told)).unwrap();
+}
+
+pub fn run_that_waits_for_a_batch_is_left_open_by_a_crash(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    let parts = vec![Some(Arc::from("a")), None];
+    hand_in(bench, run, parts.clone());
+    assert_eq!(wait(bench.store.recover(&[], minute(5))).unwrap(), []);
+    let open = wait(bench.store.batches()).unwrap();
+    assert_eq!(open.len(), 1);
+    assert_eq!((open[0].run, open[0].slot.clone()), (run, due(0)));
+    assert_eq!((open[0].looks, open[0].batch.parts.clone()), (0, parts));
+    assert_eq!(open[0].batch.expires_at, minute(1440));
+    wait(bench.store.looked(run, minute(16))).unwrap();
+    let open = wait(bench.store.batches()).unwrap();
+    assert_eq!((open[0].looks, open[0].batch.look_at), (1, minute(16)));
+    bench.finish(ended(run, Outcome::Succeeded, minute(17)));
+    assert_eq!(wait(bench.store.batches()).unwrap(), []);
+    bench.audit();
+}
+
+pub fn answer_of_a_batch_is_taken_down_once_and_owed(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    hand_in(bench, run, vec![None]);
+    let (call, text) = (name(None, 1), answer("text"));
+    for _ in 0..2 {
+        let collected = Collected {
+            run,
+            call: &call,
+            answer: Brought {
+                answer: &text,
+                role: Role::Owed,
+            },
+            cost_usd: Dollars::from_f64(0.5),
+            now: minute(2),
+        };
+        wait(bench.store.collect(collected)).unwrap();
+    }
+    let known = bench.run(run);
+    assert_eq!(known.cost_usd, Dollars::from_f64(0.5));
+    assert_eq!(known.usage.map(|usage| usage.input_tokens), Some(11));
+    bench.finish(Finish {
+        answer: Some(answer("text")),
+        delivery: Some(done()),
+        output: Some("out/a.md".into()),
+        ..ended(run, Outcome::Succeeded, minute(3))
+    });
+    assert_eq!(bench.answer(run), None);
+    assert_eq!(owed(bench), []);
 }

@@ -1,0 +1,282 @@
+//! Hands batches in, looks at them, and sorts out what they bring.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::batch::{
+    Errand, Fetched, LOOK_TIMEOUT, NEXT_LOOK, Runabout, TURN_MISSED, blank_request,
+};
+use super::call::CallEnd;
+use super::drive::Driven;
+use super::pace::Pace;
+use super::portion::{End, Order, Piece, Step};
+use super::ports::{
+    BatchOutcome, BatchResult, BatchStage, Brought, Collected, OpenBatch, Role, Unready, part_name,
+};
+use super::purse::Purse;
+use super::runner::{Ended, Runner, Work};
+use super::{attempt, settle};
+use crate::answer::{Answer, SendFailure};
+use crate::guard::{Then, classify};
+use crate::job::Request;
+use crate::money::Dollars;
+use crate::outcome::{Outcome, YieldReason};
+use crate::piece::{CallName, Item};
+
+/// A batch that has not ended so long after it should have expired is given up.
+const PATIENCE: TimeDelta = TimeDelta::hours(2);
+
+/// How long bringing all results may take.
+const COLLECT_TIMEOUT: Duration = Duration::from_hours(1);
+
+/// What a look found.
+enum Looked {
+    /// Nothing yet; the next look is then.
+    Later(DateTime<Utc>),
+    /// The results.
+    Results(Vec<BatchResult>),
+    /// There will be none; why.
+    Lost(String),
+}
+
+impl Runner {
+    /// Looks at a batch, and ends its run once the results are there.
+    pub(super) async fn look(self, open: OpenBatch) {
+        let work = Work {
+            run: open.run,
+            slot: open.slot.clone(),
+            origin: open.origin,
+            carried_at: open.slot.fire_at,
+            carried: open.carried.clone(),
+            busy: self.desk.occupy(open.run, &open.slot.job),
+        };
+        let Some(planned) = self.timeline.planned(&open.slot.job) else {
+            self.close_gone(&work).await;
+            return;
+        };
+        let pace = Pace::new(&planned.group.guard, planned.job.retry.max_attempts());
+        let purse = Purse::new(None);
+        let order = Order {
+            planned,
+            work: &work,
+            inputs: &[],
+            pace: &pace,
+            purse: &purse,
+        };
+        let results = match self.fetch_results(order, &open).await {
+            Looked::Results(results) => results,
+            Looked::Lost(why) => {
+                let unread = |_| BatchResult {
+                    name: None,
+                    outcome: BatchOutcome::Unreadable(why.clone()),
+                };
+                open.batch.parts.iter().take(1).map(unread).collect()
+            }
+            Looked::Later(next) => {
+                let store = &self.desk.world.store;
+                // What is not written is looked at sooner.
+                let _ = self.desk.persist(|| store.looked(open.run, next)).await;
+                self.desk.note_batch();
+                work.busy.stay();
+                return;
+            }
+        };
+        let ended = self.sort_out(order, &open, results).await;
+        let cost = purse.known();
+        let ended = Ended { cost, ..ended };
+        // What could not be closed is counted by the desk.
+        let _ = self.wind_up(planned, &work, ended).await;
+        self.desk.note_batch();
+    }
+
+    async fn fetch_results(&self, order: Order<'_>, open: &OpenBatch) -> Looked {
+        let now = self.desk.now();
+        let later =
+            |at: Option<DateTime<Utc>>| Looked::Later(at.unwrap_or(now).max(now + NEXT_LOOK));
+        let Some(batches) = self.upstream().batches() else {
+            return Looked::Lost("this upstream has no message batches".to_owned());
+        };
+        let part = open.looks.saturating_mul(2).saturating_add(2);
+        let look = Runabout::new(batches, &open.batch.key, Errand::Look(&open.batch.id));
+        let request = blank_request(&order, LOOK_TIMEOUT);
+        let state = match self.fetch(order, &look, (part, &request)).await {
+            Ok(Some(Fetched::State(state))) => state,
+            Ok(_) => return later(None),
+            Err(refused) => return self.unseen(open, refused),
+        };
+        match state.stage {
+            BatchStage::Ended => {}
+            _ if now > open.batch.expires_at + PATIENCE => {
+                return Looked::Lost("the batch did not end in time".to_owned());
+            }
+            BatchStage::Processing | BatchStage::Canceling | BatchStage::Other(_) => {
+                return later(None);
+            }
+        }
+        let bring = Runabout::new(batches, &open.batch.key, Errand::Collect(&state));
+        let request = blank_request(&order, COLLECT_TIMEOUT);
+        match self
+            .fetch(order, &bring, (part.saturating_add(1), &request))
+            .await
+        {
+            Ok(Some(Fetched::Results(results))) => Looked::Results(results),
+            Ok(_) => later(None),
+            Err(refused) => self.unseen(open, refused),
+        }
+    }
+
+    /// Runs an errand that is free; what ended it otherwise is an error.
+    async fn fetch(
+        &self,
+        order: Order<'_>,
+        errand: &Runabout<'_>,
+        (part, request): (u32, &Request),
+    ) -> Result<Option<Fetched>, Driven> {
+        let free = Some(Dollars::ZERO);
+        match self.run_errand(order, errand, (part, request, free)).await {
+            Ok(Driven {
+                end: CallEnd::Answered,
+                ..
+            }) => Ok(errand.take()),
+            Ok(driven) => Err(driven),
+            Err(error) => {
+                self.desk.say_failed(&error);
+                Ok(None)
+            }
+        }
+    }
+
+    /// A look that brought nothing: the batch is looked at again, unless the API says that it will never be there.
+    fn unseen(&self, open: &OpenBatch, refused: Driven) -> Looked {
+        let now = self.desk.now();
+        let is_over = now > open.batch.expires_at + PATIENCE;
+        match refused.end {
+            CallEnd::Failed(_) => {
+                let why = refused.trouble.unwrap_or_default();
+                Looked::Lost(format!("the batch cannot be collected: {why}"))
+            }
+            CallEnd::Exhausted if is_over => {
+                Looked::Lost("the batch could not be collected in time".to_owned())
+            }
+            CallEnd::Yielded { not_before, .. } => {
+                Looked::Later(not_before.unwrap_or(now).max(now + NEXT_LOOK))
+            }
+            CallEnd::Answered | CallEnd::Exhausted => Looked::Later(now + NEXT_LOOK),
+        }
+    }
+
+    /// Gives each portion what its part brought.
+    async fn sort_out(
+        &self,
+        order: Order<'_>,
+        open: &OpenBatch,
+        results: Vec<BatchResult>,
+    ) -> Ended {
+        let todo = match self.portions(order).await {
+            Ok(Ok(todo)) => todo,
+            Ok(Err(Unready { reason, message })) => {
+                return self.settle_piece(order, Piece::failed(reason, Some(message)));
+            }
+            Err(error) => return self.settle_piece(order, self.broken(&error)),
+        };
+        let mut results = results;
+        let mut ended = Vec::new();
+        for portion in todo.open {
+            let item = portion.item.as_ref().map(|item| item.name.as_str());
+            let is_it = |part: &Option<Arc<str>>| part.as_deref() == item;
+            let piece = match open.batch.parts.iter().position(is_it) {
+                // It was left out for want of money.
+                None => Piece::left((YieldReason::MaxCost, None), None),
+                Some(n) => {
+                    let result = take_result(&mut results, &part_name(n + 1));
+                    self.unpack(order, portion.item.as_ref(), result).await
+                }
+            };
+            let piece = self.take_down(order, &portion, piece).await;
+            ended.push((portion, piece));
+        }
+        self.conclude(order, todo.of, ended)
+    }
+
+    /// How a portion ends whose part of the batch became this.
+    async fn unpack(
+        &self,
+        order: Order<'_>,
+        item: Option<&Item>,
+        result: Option<BatchOutcome>,
+    ) -> Piece {
+        match result {
+            Some(BatchOutcome::Answered(answer)) => self.collect(order, item, answer).await,
+            Some(BatchOutcome::Errored(failure)) => errored(&failure, self.desk.now()),
+            Some(BatchOutcome::Expired | BatchOutcome::Canceled) => {
+                let why = "the batch ended before its turn came".to_owned();
+                Piece::left(TURN_MISSED, Some(why))
+            }
+            Some(BatchOutcome::Unreadable(why)) => Piece::new(End::Exhausted, Some(why)),
+            None => {
+                let why = "the batch brought no result for it".to_owned();
+                Piece::new(End::Exhausted, Some(why))
+            }
+        }
+    }
+
+    /// Takes down an answer of a batch, and puts it where it belongs.
+    async fn collect(&self, order: Order<'_>, item: Option<&Item>, answer: Answer) -> Piece {
+        let (job, now) = (&order.planned.job.job, self.desk.now());
+        let name = CallName {
+            item: item.map(|item| Arc::from(item.name.as_str())),
+            step: 1,
+            part: 1,
+        };
+        let request = blank_request(&order, job.timeout);
+        let usage = answer.usage.as_ref();
+        let cost_usd = usage.and_then(|it| self.upstream().cost(&request, &answer.model, it));
+        order.purse.count(cost_usd);
+        let role = match settle::judge(&job.check, &answer) {
+            None => Role::Owed,
+            Some(_) => Role::Whole,
+        };
+        let collected = || Collected {
+            run: order.work.run,
+            call: &name,
+            answer: Brought {
+                answer: &answer,
+                role,
+            },
+            cost_usd,
+            now,
+        };
+        let store = &self.desk.world.store;
+        let unrecorded = self.desk.persist(|| store.collect(collected())).await.err();
+        let step = Step {
+            item,
+            number: 1,
+            check: &job.check,
+            is_last: true,
+        };
+        let piece = self.keep(order, step, answer).await;
+        Piece {
+            unrecorded,
+            ..piece
+        }
+    }
+}
+
+fn take_result(results: &mut Vec<BatchResult>, name: &str) -> Option<BatchOutcome> {
+    let at = results
+        .iter()
+        .position(|result| result.name.as_deref() == Some(name))?;
+    Some(results.swap_remove(at).outcome)
+}
+
+/// How a part ends that the API refused or failed.
+fn errored(failure: &SendFailure, now: DateTime<Utc>) -> Piece {
+    let trouble = Some(attempt::trouble(failure));
+    match classify(failure, now).then {
+        Then::Fail(reason) => Piece::new(End::Closed(Outcome::Failed(reason)), trouble),
+        Then::Yield(reason) => Piece::left((reason, None), trouble),
+        Then::Answer | Then::Exhaust => Piece::new(End::Exhausted, trouble),
+    }
+}
