@@ -200,7 +200,7 @@ impl Models {
 
     /// Dollars for these tokens of this model; `None` if the model or a price is unknown.
     ///
-    /// Fees of server tools are not in it.
+    /// Web searches are in it, fees of other server tools are not.
     #[must_use]
     pub fn cost(&self, model: &str, usage: &Usage, terms: Terms) -> Option<Dollars> {
         let price = self.find(model)?.price_at(prompt_tokens(usage))?;

@@ -261,6 +261,9 @@ pub struct History {
     /// Print the answers that the store has kept: those that went to no file.
     #[arg(long)]
     pub text: bool,
+    /// Show how each item of runs with `for_each` ended.
+    #[arg(long)]
+    pub items: bool,
     /// Only runs that started at or after this instant.
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     pub since: Option<DateTime<Utc>>,

@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::engine::PlannedJob;
 use crate::engine::ports::Unready;
 use crate::guard::{DollarCaps, Guard};
-use crate::job::{JobId, Request};
+use crate::job::{Handing, JobId, Request};
 use crate::price::Estimate;
 use crate::slot::Slot;
 use crate::workspace::{Prepared, Preview, RunCommands};
@@ -151,6 +151,10 @@ fn as_text(
         writeln!(out, "note      the schedule names no slot at this instant")?;
     }
     writeln!(out, "group     {}, key {}", job.group, job.key)?;
+    if job.handing == Handing::Batch {
+        let how = "as one message batch, at half the price below; answered within a day";
+        writeln!(out, "delivery  {how}")?;
+    }
     match &sketch.guard {
         None => writeln!(out, "guard     nothing recorded yet")?,
         Some(guard) => {

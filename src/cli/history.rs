@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use super::{CliError, Context, Exit, args, json, times};
+use serde_json::{Value, json};
+
+use super::{CliError, Context, Exit, args, json as twins, times};
 use crate::job::JobId;
 use crate::outcome::{Run, RunId};
 use crate::report;
-use crate::store::{HistoryFilter, SqliteStore};
+use crate::store::{HistoryFilter, ItemEnd, SqliteStore};
 
 /// Prints the newest runs, oldest first; as JSON one object a line.
 pub fn run(context: &Context, args: &args::History, out: &mut dyn Write) -> Result<Exit, CliError> {
@@ -31,11 +33,19 @@ pub fn run(context: &Context, args: &args::History, out: &mut dyn Write) -> Resu
     } else {
         BTreeMap::new()
     };
+    let items = if args.items {
+        context.block_on(ended_items(&store, &runs))?
+    } else {
+        BTreeMap::new()
+    };
     if context.is_json() {
         for run in &runs {
-            let mut value = json::run(run);
+            let mut value = twins::run(run);
             if let Some(text) = texts.get(&run.id) {
                 value["answer"] = text.as_str().into();
+            }
+            if let Some(ends) = items.get(&run.id) {
+                value["items"] = ends.iter().map(item_json).collect();
             }
             writeln!(out, "{value}")?;
         }
@@ -47,6 +57,11 @@ pub fn run(context: &Context, args: &args::History, out: &mut dyn Write) -> Resu
     let view = report::View::jst(context.screen.width);
     write!(out, "{}", report::render_runs(&runs, &view))?;
     for run in &runs {
+        if let Some(ends) = items.get(&run.id) {
+            let at = times::local(config.plan.peaks.zone(), run.fire_at);
+            writeln!(out, "\n--- {} {at}", run.job)?;
+            item_lines(ends, out)?;
+        }
         if let Some(text) = texts.get(&run.id) {
             let at = times::local(config.plan.peaks.zone(), run.fire_at);
             let text = context.screen.still(text.trim_end());
@@ -65,6 +80,49 @@ async fn kept(store: &SqliteStore, runs: &[Run]) -> Result<BTreeMap<RunId, Strin
         }
     }
     Ok(texts)
+}
+
+/// How the items of runs ended that have some.
+async fn ended_items(
+    store: &SqliteStore,
+    runs: &[Run],
+) -> Result<BTreeMap<RunId, Vec<ItemEnd>>, CliError> {
+    let mut items = BTreeMap::new();
+    for run in runs {
+        let ends = store.items(run.id).await?;
+        if !ends.is_empty() {
+            items.insert(run.id, ends);
+        }
+    }
+    Ok(items)
+}
+
+fn item_lines(ends: &[ItemEnd], out: &mut dyn Write) -> std::io::Result<()> {
+    let widest = ends.iter().map(|end| end.name.chars().count()).max();
+    let width = widest.unwrap_or_default().min(60);
+    for ItemEnd {
+        name,
+        outcome,
+        note,
+    } in ends
+    {
+        let outcome = outcome
+            .as_ref()
+            .map_or("to be done again".to_owned(), ToString::to_string);
+        let note = note.as_ref().map(|note| format!("  {note}"));
+        writeln!(out, "{name:<width$}  {outcome}{}", note.unwrap_or_default())?;
+    }
+    Ok(())
+}
+
+fn item_json(end: &ItemEnd) -> Value {
+    let outcome = end.outcome.as_ref();
+    json!({
+        "name": end.name,
+        "outcome": outcome.map(crate::outcome::Outcome::as_str),
+        "reason": outcome.and_then(crate::outcome::Outcome::reason),
+        "note": end.note,
+    })
 }
 
 fn nothing(context: &Context, out: &mut dyn Write, words: &str) -> Result<Exit, CliError> {

@@ -156,7 +156,7 @@ fn attempt(attempt: &Attempt) -> Value {
     let end = attempt.end.as_ref();
     compact(json!({
         "item": attempt.call.item.as_deref(),
-        "step": (attempt.call.step > 1).then_some(attempt.call.step),
+        "step": (attempt.call.step != 1).then_some(attempt.call.step),
         "part": (attempt.call.part > 1).then_some(attempt.call.part),
         "n": attempt.n,
         "status": end.and_then(|end| end.status),

@@ -11,7 +11,7 @@ use super::tolls::Tolls;
 use super::{Context, json, money, times};
 use crate::config::{self, Config, ConfigErrors, Reading, Report, Style};
 use crate::engine::{Plan, PlannedJob};
-use crate::job::{Job, JobId, JobState};
+use crate::job::{Handing, Job, JobId, JobState};
 use crate::lint::{
     BreakerNeed, Effort, Fallback, Finding, Items, Pieces, Rule, Rules, Subject, Verdict,
 };
@@ -75,7 +75,11 @@ fn subject(
 ) -> Subject {
     let job = &planned.job;
     let chain = u32::try_from(job.chain().count()).unwrap_or(u32::MAX);
-    let items = job.for_each.as_ref().map_or(Some(1), |it| it.limit);
+    let items = match (job.handing, &job.for_each) {
+        // However many calls there are, they are handed in at once, and nobody waits for them in the slot.
+        (Handing::Batch, _) | (Handing::Direct, None) => Some(1),
+        (Handing::Direct, Some(for_each)) => for_each.limit,
+    };
     let subject = Subject::new(job.id.clone(), job.group.clone(), planned.timetable.clone());
     Subject {
         effort: Effort {

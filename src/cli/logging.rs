@@ -78,16 +78,20 @@ pub fn write(notice: &Notice) {
 fn attempted(slot: &Slot, attempt: &Attempt) {
     let Some(end) = &attempt.end else { return };
     let (job, n) = (slot.job.as_str(), attempt.n);
+    let call = Some(attempt.call.to_string()).filter(|call| !call.is_empty());
     let latency_ms = u64::try_from(end.latency.as_millis()).unwrap_or(u64::MAX);
     let request_id = end.request_id.as_deref();
     let (status, error_type) = (end.status, end.error_type.as_deref());
     match end.class {
-        Some(Class::Success) => info!(job, n, status, latency_ms, request_id, "attempt answered"),
+        Some(Class::Success) => info!(
+            job,
+            call, n, status, latency_ms, request_id, "attempt answered"
+        ),
         Some(Class::Retryable | Class::Fatal) => {
             let error = end.message.as_deref();
             warn!(
                 job,
-                n, status, error_type, latency_ms, request_id, error, "attempt failed"
+                call, n, status, error_type, latency_ms, request_id, error, "attempt failed"
             );
         }
         None => warn!(

@@ -85,7 +85,7 @@ pub fn spent_words(guard: &Guard, caps: &DollarCaps, now: DateTime<Utc>) -> Opti
     };
     is_worth_it.then(|| {
         format!(
-            "{} today, {} this month (UTC, what is reserved for calls under way included)",
+            "{} today, {} this month (UTC, what is reserved for calls under way and in batches included)",
             of(spent.day, caps.day),
             of(spent.month, caps.month)
         )

@@ -97,6 +97,14 @@ fn refused(args: &args::Retry, why: &NotAgain) -> CliError {
             ),
             "see `offpeak status` for where it goes".to_owned(),
         ),
+        NotAgain::Owed(slot) => (
+            format!(
+                "the answer of the slot of {} of job `{job}` is there, and on its way to its places",
+                json::instant(slot.fire_at)
+            ),
+            "mend the place, and the daemon delivers it; see `offpeak status` for the next try"
+                .to_owned(),
+        ),
         NotAgain::UnderWay(slot) => (
             format!(
                 "the slot of {} of job `{job}` is under way",

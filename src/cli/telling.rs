@@ -67,8 +67,13 @@ impl Teller {
     pub fn hear(&self, notice: &Notice) {
         match notice {
             Notice::Ended { slot, finish } => self.send(Heard::Ended(Ending::new(slot, finish))),
-            Notice::Redelivered { delivery, end, at } => {
-                if let Some(ending) = Ending::redelivered(delivery, end, *at) {
+            Notice::Redelivered {
+                delivery,
+                end,
+                counts,
+                at,
+            } => {
+                if let Some(ending) = Ending::redelivered(delivery, (end, counts.as_ref()), *at) {
                     self.send(Heard::Ended(ending));
                 }
             }

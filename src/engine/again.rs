@@ -45,6 +45,8 @@ pub enum NotAgain {
     Pending(Slot),
     /// A run works on it.
     UnderWay(Slot),
+    /// Its answer is there, and on its way to where the job wants it.
+    Owed(Slot),
 }
 
 /// Deferred work that a person does not want any more.
@@ -128,7 +130,7 @@ pub fn slot_again(
             let other = newest.find_map(|run| standing(run, open).ok());
             NotAgain::Succeeded(slot, other)
         }
-        NotAgain::Unknown | NotAgain::Pending(_) | NotAgain::UnderWay(_) => why,
+        NotAgain::Unknown | NotAgain::Pending(_) | NotAgain::UnderWay(_) | NotAgain::Owed(_) => why,
     })
 }
 

@@ -79,8 +79,14 @@ impl Ending {
 
     /// How a run counts after its answer was delivered at last, or given up; `None` while it is still owed.
     #[must_use]
-    pub fn redelivered(delivery: &Delivery, end: &DeliveryEnd, at: DateTime<Utc>) -> Option<Self> {
+    pub fn redelivered(
+        delivery: &Delivery,
+        (end, counts): (&DeliveryEnd, Option<&Outcome>),
+        at: DateTime<Utc>,
+    ) -> Option<Self> {
         let (outcome, note) = match &end.then {
+            // Other items may have failed for other reasons.
+            After::Done if counts != Some(&Outcome::Succeeded) => return None,
             After::Done => (Outcome::Succeeded, None),
             After::Again(..) => return None,
             After::GiveUp(trouble) => (Outcome::Failed(FailReason::Output), Some(trouble.clone())),

@@ -72,6 +72,8 @@ pub(super) enum Errand<'a> {
     Look(&'a str),
     /// Brings the results.
     Collect(&'a BatchState),
+    /// Asks that it end.
+    Cancel(&'a str),
 }
 
 /// What an errand brought.
@@ -132,6 +134,10 @@ impl<'a> Runabout<'a> {
                 let state = self.batches.look(self.key, id).await;
                 state.map(Fetched::State)
             }
+            Errand::Cancel(id) => {
+                let state = self.batches.cancel(self.key, id).await;
+                state.map(Fetched::State)
+            }
             Errand::Collect(state) => {
                 let results = self.batches.collect(self.key, state).await;
                 results.map(Fetched::Results)
@@ -175,6 +181,11 @@ fn not_again(failure: SendFailure) -> SendFailure {
         | FailureKind::AttemptTimeout
         | FailureKind::Cut
         | FailureKind::NotAMessage => SendFailure {
+            should_retry: Some(ShouldRetry::No),
+            ..failure
+        },
+        // So may the batch behind a gateway that gave up waiting.
+        FailureKind::Status if matches!(failure.status, Some(500 | 502 | 504)) => SendFailure {
             should_retry: Some(ShouldRetry::No),
             ..failure
         },

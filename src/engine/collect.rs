@@ -1,4 +1,4 @@
-//! Hands batches in, looks at them, and sorts out what they bring.
+//! Looks at batches, and sorts out what they bring.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,23 +10,28 @@ use super::batch::{
 };
 use super::call::CallEnd;
 use super::drive::Driven;
+use super::items::{Todo, portions};
 use super::pace::Pace;
 use super::portion::{End, Order, Piece, Step};
 use super::ports::{
-    BatchOutcome, BatchResult, BatchStage, Brought, Collected, OpenBatch, Role, Unready, part_name,
+    BatchOutcome, BatchResult, BatchStage, Brought, Collected, OpenBatch, Role, StoreError,
+    part_name,
 };
 use super::purse::Purse;
 use super::runner::{Ended, Runner, Work};
 use super::{attempt, settle};
 use crate::answer::{Answer, SendFailure};
 use crate::guard::{Then, classify};
-use crate::job::Request;
+use crate::job::{Request, Which};
 use crate::money::Dollars;
 use crate::outcome::{Outcome, YieldReason};
 use crate::piece::{CallName, Item};
 
 /// A batch that has not ended so long after it should have expired is given up.
 const PATIENCE: TimeDelta = TimeDelta::hours(2);
+
+/// However long a gate stays closed, a batch is looked at again by then.
+pub(super) const LONGEST_REST: TimeDelta = TimeDelta::hours(6);
 
 /// How long bringing all results may take.
 const COLLECT_TIMEOUT: Duration = Duration::from_hours(1);
@@ -65,16 +70,9 @@ impl Runner {
             pace: &pace,
             purse: &purse,
         };
-        let results = match self.fetch_results(order, &open).await {
-            Looked::Results(results) => results,
-            Looked::Lost(why) => {
-                let unread = |_| BatchResult {
-                    name: None,
-                    outcome: BatchOutcome::Unreadable(why.clone()),
-                };
-                open.batch.parts.iter().take(1).map(unread).collect()
-            }
-            Looked::Later(next) => {
+        let ended = match self.look_and_sort(order, &open).await {
+            Ok(ended) => ended,
+            Err(next) => {
                 let store = &self.desk.world.store;
                 // What is not written is looked at sooner.
                 let _ = self.desk.persist(|| store.looked(open.run, next)).await;
@@ -83,12 +81,56 @@ impl Runner {
                 return;
             }
         };
-        let ended = self.sort_out(order, &open, results).await;
         let cost = purse.known();
         let ended = Ended { cost, ..ended };
         // What could not be closed is counted by the desk.
         let _ = self.wind_up(planned, &work, ended).await;
         self.desk.note_batch();
+    }
+
+    /// How the run ends; an error is when to look again.
+    async fn look_and_sort(
+        &self,
+        order: Order<'_>,
+        open: &OpenBatch,
+    ) -> Result<Ended, DateTime<Utc>> {
+        let next = self.desk.now() + NEXT_LOOK;
+        let store = &self.desk.world.store;
+        let todo = async {
+            // First of all, so that a look that a crash cuts off is not asked for once more by the same name.
+            store.looked(open.run, next).await?;
+            self.parts(order, open).await
+        };
+        let todo = match todo.await {
+            Ok(todo) => todo,
+            Err(error) => {
+                self.desk.say_failed(&error);
+                return Err(next);
+            }
+        };
+        let (results, missing) = match self.fetch_results(order, open).await {
+            Looked::Results(results) => (results, "the batch brought no result for it".to_owned()),
+            Looked::Lost(why) => (Vec::new(), why),
+            Looked::Later(next) => return Err(next),
+        };
+        Ok(self
+            .sort_out(order, (open, todo), (results, &missing))
+            .await)
+    }
+
+    /// The portions that the batch was handed in for and that have no end yet, whatever the job says by now.
+    async fn parts(&self, order: Order<'_>, open: &OpenBatch) -> Result<Todo, StoreError> {
+        if open.batch.parts.iter().all(Option::is_none) {
+            return Ok(Todo::only());
+        }
+        let slot = &order.work.slot;
+        let known = self.desk.world.store.progress(slot, Which::All).await?;
+        Ok(Todo {
+            open: portions(known.open.unwrap_or_default(), &[]),
+            of: known.of,
+            worst: known.worst,
+            listed: 0,
+        })
     }
 
     async fn fetch_results(&self, order: Order<'_>, open: &OpenBatch) -> Looked {
@@ -109,6 +151,12 @@ impl Runner {
         match state.stage {
             BatchStage::Ended => {}
             _ if now > open.batch.expires_at + PATIENCE => {
+                let cancel = Errand::Cancel(&open.batch.id);
+                let cancel = Runabout::new(batches, &open.batch.key, cancel);
+                let request = blank_request(&order, LOOK_TIMEOUT);
+                let part = part.saturating_add(1);
+                // Whether it is heard or not: nobody waits for it any more.
+                let _ = self.fetch(order, &cancel, (part, &request)).await;
                 return Looked::Lost("the batch did not end in time".to_owned());
             }
             BatchStage::Processing | BatchStage::Canceling | BatchStage::Other(_) => {
@@ -153,17 +201,21 @@ impl Runner {
         let now = self.desk.now();
         let is_over = now > open.batch.expires_at + PATIENCE;
         match refused.end {
-            CallEnd::Failed(_) => {
+            // The API has no such batch. Whatever else stands in the way (a proxy, a key) may pass.
+            CallEnd::Failed(_) if refused.is_models_fault => {
                 let why = refused.trouble.unwrap_or_default();
                 Looked::Lost(format!("the batch cannot be collected: {why}"))
             }
-            CallEnd::Exhausted if is_over => {
+            CallEnd::Failed(_) | CallEnd::Exhausted if is_over => {
                 Looked::Lost("the batch could not be collected in time".to_owned())
             }
             CallEnd::Yielded { not_before, .. } => {
-                Looked::Later(not_before.unwrap_or(now).max(now + NEXT_LOOK))
+                let at = not_before.unwrap_or(now).max(now + NEXT_LOOK);
+                Looked::Later(at.min(now + LONGEST_REST))
             }
-            CallEnd::Answered | CallEnd::Exhausted => Looked::Later(now + NEXT_LOOK),
+            CallEnd::Answered | CallEnd::Exhausted | CallEnd::Failed(_) => {
+                Looked::Later(now + NEXT_LOOK)
+            }
         }
     }
 
@@ -171,17 +223,9 @@ impl Runner {
     async fn sort_out(
         &self,
         order: Order<'_>,
-        open: &OpenBatch,
-        results: Vec<BatchResult>,
+        (open, todo): (&OpenBatch, Todo),
+        (mut results, missing): (Vec<BatchResult>, &str),
     ) -> Ended {
-        let todo = match self.portions(order).await {
-            Ok(Ok(todo)) => todo,
-            Ok(Err(Unready { reason, message })) => {
-                return self.settle_piece(order, Piece::failed(reason, Some(message)));
-            }
-            Err(error) => return self.settle_piece(order, self.broken(&error)),
-        };
-        let mut results = results;
         let mut ended = Vec::new();
         for portion in todo.open {
             let item = portion.item.as_ref().map(|item| item.name.as_str());
@@ -191,34 +235,27 @@ impl Runner {
                 None => Piece::left((YieldReason::MaxCost, None), None),
                 Some(n) => {
                     let result = take_result(&mut results, &part_name(n + 1));
+                    let result =
+                        result.unwrap_or_else(|| BatchOutcome::Unreadable(missing.to_owned()));
                     self.unpack(order, portion.item.as_ref(), result).await
                 }
             };
             let piece = self.take_down(order, &portion, piece).await;
             ended.push((portion, piece));
         }
-        self.conclude(order, todo.of, ended)
+        self.conclude(order, (todo.of, todo.worst), ended)
     }
 
     /// How a portion ends whose part of the batch became this.
-    async fn unpack(
-        &self,
-        order: Order<'_>,
-        item: Option<&Item>,
-        result: Option<BatchOutcome>,
-    ) -> Piece {
+    async fn unpack(&self, order: Order<'_>, item: Option<&Item>, result: BatchOutcome) -> Piece {
         match result {
-            Some(BatchOutcome::Answered(answer)) => self.collect(order, item, answer).await,
-            Some(BatchOutcome::Errored(failure)) => errored(&failure, self.desk.now()),
-            Some(BatchOutcome::Expired | BatchOutcome::Canceled) => {
+            BatchOutcome::Answered(answer) => self.collect(order, item, answer).await,
+            BatchOutcome::Errored(failure) => errored(&failure, self.desk.now()),
+            BatchOutcome::Expired | BatchOutcome::Canceled => {
                 let why = "the batch ended before its turn came".to_owned();
                 Piece::left(TURN_MISSED, Some(why))
             }
-            Some(BatchOutcome::Unreadable(why)) => Piece::new(End::Exhausted, Some(why)),
-            None => {
-                let why = "the batch brought no result for it".to_owned();
-                Piece::new(End::Exhausted, Some(why))
-            }
+            BatchOutcome::Unreadable(why) => Piece::new(End::Exhausted, Some(why)),
         }
     }
 
@@ -230,7 +267,11 @@ impl Runner {
             step: 1,
             part: 1,
         };
-        let request = blank_request(&order, job.timeout);
+        let request = Request {
+            // What was asked then; the job may name another by now.
+            model: answer.model.clone(),
+            ..blank_request(&order, job.timeout)
+        };
         let usage = answer.usage.as_ref();
         let cost_usd = usage.and_then(|it| self.upstream().cost(&request, &answer.model, it));
         order.purse.count(cost_usd);

@@ -164,8 +164,8 @@ impl Daemon {
             look_at: Duration::ZERO,
             pulse,
         };
-        daemon.take_plan(plan, now).await?;
         daemon.occupy_batches().await?;
+        daemon.take_plan(plan, now).await?;
         daemon.stand();
         Ok(daemon)
     }
@@ -226,7 +226,10 @@ impl Daemon {
         let now = self.desk.now();
         let next = self.next.as_ref().map(|entry| entry.fire_at);
         let others = self.promises.next().into_iter();
-        let others = others.chain(self.owed_at).chain(self.batch_at);
+        // What is under way wakes the daemon when it ends.
+        let owed_at = self.owed_at.filter(|_| self.delivering.strong_count() == 0);
+        let batch_at = self.batch_at.filter(|_| self.looking.strong_count() == 0);
+        let others = others.chain(owed_at).chain(batch_at);
         let wake_at = next.into_iter().chain(others).min();
         let longest = self.pulse.longest();
         wake_at.map_or(longest, |at| span_until(at, now).min(longest))

@@ -85,6 +85,13 @@ pub(super) struct Driven {
 }
 
 impl Driven {
+    /// The same with a note before what else is said.
+    pub fn with(mut self, note: Option<String>) -> Self {
+        let said: Vec<String> = note.into_iter().chain(self.trouble).collect();
+        self.trouble = (!said.is_empty()).then(|| said.join("; "));
+        self
+    }
+
     /// A call that is not made, and why.
     pub fn failed(reason: FailReason, why: String) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! Hands the calls of a run in as one batch.
 
 use super::batch::{
-    Bundle, Errand, LOOK_TIMEOUT, Runabout, TURN_MISSED, blank_request, errand_name,
+    Bundle, Errand, Fetched, LOOK_TIMEOUT, Runabout, TURN_MISSED, blank_request, errand_name,
 };
 use super::call::CallEnd;
 use super::cost::{self, Room};
@@ -12,7 +12,7 @@ use super::ports::{Brief, StoreError, Unready};
 use super::runner::{Ended, Runner};
 use crate::job::{Check, Delivery, Request};
 use crate::money::Dollars;
-use crate::outcome::{FailReason, YieldReason};
+use crate::outcome::{FailReason, Outcome, YieldReason};
 
 impl Runner {
     /// Hands in the calls of a run as one batch; `None` if it was taken in, and the run stays open.
@@ -24,13 +24,11 @@ impl Runner {
         };
         let todo = match self.portions(order).await {
             Ok(Ok(todo)) => todo,
-            Ok(Err(Unready { reason, message })) => {
-                return Some(self.settle_piece(order, Piece::failed(reason, Some(message))));
-            }
+            Ok(Err(piece)) => return Some(self.settle_piece(order, *piece)),
             Err(error) => return Some(self.settle_piece(order, self.broken(&error))),
         };
         if todo.of == 0 {
-            return Some(without_items(order));
+            return Some(without_items(order, todo.listed));
         }
         let mut bundle = Bundle::new();
         let mut pieces = Vec::new();
@@ -55,8 +53,13 @@ impl Runner {
             {
                 Ok(Driven {
                     end: CallEnd::Answered,
+                    unrecorded: None,
                     ..
                 }) => return None,
+                Ok(Driven {
+                    unrecorded: Some(error),
+                    ..
+                }) => self.lost_sight(&errand, &error),
                 Ok(driven) => Piece::new(End::of(&driven.end), driven.trouble),
                 Err(error) => self.broken(&error),
             }
@@ -69,23 +72,26 @@ impl Runner {
             };
             ended.push((portion, piece));
         }
-        Some(self.conclude(order, todo.of, ended))
+        Some(self.conclude(order, (todo.of, todo.worst), ended))
+    }
+
+    /// The batch is out, and the store does not know its name: a person is told it.
+    fn lost_sight(&self, errand: &Runabout<'_>, error: &StoreError) -> Piece {
+        let mut piece = self.broken(error);
+        if let Some(Fetched::HandedIn(batch)) = errand.take() {
+            let what = format!("the batch `{}` is out and not on record", batch.id);
+            let said: Vec<String> = [what].into_iter().chain(piece.trouble).collect();
+            piece.trouble = Some(said.join("; "));
+        }
+        piece
     }
 
     /// What the run is to do: its open items, or its one portion.
-    pub(super) async fn portions(
-        &self,
-        order: Order<'_>,
-    ) -> Result<Result<Todo, Unready>, StoreError> {
+    async fn portions(&self, order: Order<'_>) -> Result<Result<Todo, Box<Piece>>, StoreError> {
         if let Some(for_each) = &order.planned.job.job.for_each {
             return self.todo(order, for_each).await;
         }
-        let only = Portion {
-            item: None,
-            answers: Vec::new(),
-        };
-        let (open, of) = ([only].into(), 1);
-        Ok(Ok(Todo { open, of }))
+        Ok(Ok(Todo::only()))
     }
 
     /// Puts the call of a portion into the bundle; what speaks against it is how the portion ends.
@@ -116,6 +122,15 @@ impl Runner {
         let policy = &order.planned.group.guard;
         if let Some((reason, why)) = cost::unaffordable(job.max_cost, policy, &request, reserve) {
             return Err(Box::new(Piece::failed(reason, Some(why))));
+        }
+        // What no day has room for as a whole goes on in a batch of its own.
+        let cap = policy.budget.dollars().least();
+        let sum = bundle
+            .reserve
+            .zip(reserve)
+            .map(|(sum, more)| sum.plus(more));
+        if cap.zip(sum).is_some_and(|(cap, sum)| sum > cap) {
+            return Err(Box::new(Piece::left((YieldReason::Dollars, None), None)));
         }
         match order.purse.take(reserve) {
             Room::Go => {
@@ -151,18 +166,17 @@ impl Runner {
     pub(super) fn conclude(
         &self,
         order: Order<'_>,
-        of: usize,
-        ended: Vec<(Portion, Piece)>,
+        (of, before): (usize, Option<Outcome>),
+        mut ended: Vec<(Portion, Piece)>,
     ) -> Ended {
-        if order.planned.job.job.for_each.is_none() {
-            let only = ended.into_iter().next().map(|(_, piece)| piece);
-            let piece = only.unwrap_or_else(|| Piece::left(TURN_MISSED, None));
+        let is_plain = ended.iter().all(|(portion, _)| portion.item.is_none());
+        if is_plain && let Some((_, piece)) = ended.pop() {
             return self.settle_piece(order, piece);
         }
         let mut tally = Tally::default();
         for (portion, piece) in ended {
             tally.add(&portion, piece);
         }
-        self.add_up(order, of, &tally)
+        self.add_up(order, (of, before), &tally)
     }
 }

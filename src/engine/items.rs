@@ -6,9 +6,10 @@ use std::sync::Arc;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::pace::Gate;
+use super::pieces;
 use super::portion::{End, Order, Piece, Portion, STOPPED};
 use super::ports::{Offer, PieceEnd, Progress, StepAnswer, StoreError, Unready};
-use super::runner::{Ended, Group, Runner, failed};
+use super::runner::{Ended, Group, Runner};
 use super::settle::{self, Past, Settled};
 use crate::job::{ForEach, OnEmptyInput};
 use crate::outcome::{FailReason, Outcome, SkipReason, YieldReason};
@@ -22,6 +23,26 @@ pub(super) struct Todo {
     pub open: VecDeque<Portion>,
     /// How many items the slot has.
     pub of: usize,
+    /// How the worst of those ended that are done with.
+    pub worst: Option<Outcome>,
+    /// How many items were there to choose from, if the slot was split just now.
+    pub listed: usize,
+}
+
+impl Todo {
+    /// The one portion of a job without items.
+    pub fn only() -> Self {
+        let only = Portion {
+            item: None,
+            answers: Vec::new(),
+        };
+        Self {
+            open: [only].into(),
+            of: 1,
+            worst: None,
+            listed: 0,
+        }
+    }
 }
 
 /// What became of the items of a run.
@@ -43,19 +64,17 @@ impl Runner {
     pub(super) async fn items(&self, order: Order<'_>, for_each: &ForEach) -> Ended {
         let mut todo = match self.todo(order, for_each).await {
             Ok(Ok(todo)) => todo,
-            Ok(Err(Unready { reason, message })) => {
-                return Ended::plain(failed(reason), Some(message));
-            }
+            Ok(Err(piece)) => return self.settle_piece(order, *piece),
             Err(error) => {
                 let piece = self.broken(&error);
                 return self.settle_piece(order, piece);
             }
         };
         if todo.of == 0 {
-            return without_items(order);
+            return without_items(order, todo.listed);
         }
         let tally = self.do_all(order, &mut todo).await;
-        self.add_up(order, todo.of, &tally)
+        self.add_up(order, (todo.of, todo.worst), &tally)
     }
 
     /// The items of the slot, split once and for all, with the answers that their steps have.
@@ -63,30 +82,33 @@ impl Runner {
         &self,
         order: Order<'_>,
         for_each: &ForEach,
-    ) -> Result<Result<Todo, Unready>, StoreError> {
-        let slot = &order.work.slot;
-        let Progress { open, of, steps } = self.desk.world.store.progress(slot).await?;
-        let (open, of) = if let Some(open) = open {
-            (open, of)
+    ) -> Result<Result<Todo, Box<Piece>>, StoreError> {
+        let (slot, which) = (&order.work.slot, for_each.which);
+        let known = self.desk.world.store.progress(slot, which).await?;
+        let Progress {
+            open,
+            of,
+            worst,
+            steps,
+        } = known;
+        let (open, of, listed) = if let Some(open) = open {
+            (open, of, 0)
         } else {
             match self.split(order, for_each).await? {
-                Ok(open) => {
+                Ok((open, listed)) => {
                     let of = open.len();
-                    (open, of)
+                    (open, of, listed)
                 }
-                Err(unready) => return Ok(Err(unready)),
+                Err(piece) => return Ok(Err(piece)),
             }
         };
-        let portion = |item: Item| {
-            let is_own = |step: &&StepAnswer| step.item.as_deref() == Some(item.name.as_str());
-            let own = steps.iter().filter(is_own).map(|step| step.text.clone());
-            Portion {
-                answers: own.collect(),
-                item: Some(item),
-            }
-        };
-        let open = open.into_iter().map(portion).collect();
-        Ok(Ok(Todo { open, of }))
+        let open = portions(open, &steps);
+        Ok(Ok(Todo {
+            open,
+            of,
+            worst,
+            listed,
+        }))
     }
 
     /// Lists the items and has the store keep those that the slot takes.
@@ -94,15 +116,15 @@ impl Runner {
         &self,
         order: Order<'_>,
         for_each: &ForEach,
-    ) -> Result<Result<Vec<Item>, Unready>, StoreError> {
+    ) -> Result<Result<(Vec<Item>, usize), Box<Piece>>, StoreError> {
         let job = &order.planned.job.job;
         let listed = match self.graced(self.workspace().list(job)).await {
             Some(Ok(listed)) => listed,
-            Some(Err(unready)) => return Ok(Err(unready)),
-            None => {
-                let stopped = "stopped before the items were listed".to_owned();
-                return Err(StoreError::Failed(stopped));
+            Some(Err(Unready { reason, message })) => {
+                return Ok(Err(Box::new(Piece::failed(reason, Some(message)))));
             }
+            // Nothing is split while the daemon stops: the list may be cut short.
+            None => return Ok(Err(Box::new(Piece::left(STOPPED, None)))),
         };
         let offer = Offer {
             items: &listed,
@@ -113,7 +135,7 @@ impl Runner {
         let open = store
             .split(&order.work.slot, offer, self.desk.now())
             .await?;
-        Ok(Ok(open))
+        Ok(Ok((open, listed.len())))
     }
 
     async fn do_all(&self, order: Order<'_>, todo: &mut Todo) -> Tally {
@@ -175,7 +197,12 @@ impl Runner {
         piece
     }
 
-    pub(super) fn add_up(&self, order: Order<'_>, of: usize, tally: &Tally) -> Ended {
+    pub(super) fn add_up(
+        &self,
+        order: Order<'_>,
+        (of, before): (usize, Option<Outcome>),
+        tally: &Tally,
+    ) -> Ended {
         let now = self.desk.now();
         let (policy, past) = (&order.planned.job.defer, order.work.past());
         let settled = if tally.left > 0 {
@@ -188,7 +215,8 @@ impl Runner {
         } else if tally.exhausted > 0 {
             settle::exhausted(policy, past, now)
         } else {
-            let outcome = tally.worst.clone().unwrap_or(Outcome::Succeeded);
+            let ends = tally.worst.iter().chain(&before);
+            let outcome = pieces::worst(ends).unwrap_or(Outcome::Succeeded);
             Settled {
                 outcome,
                 wait: None,
@@ -201,7 +229,7 @@ impl Runner {
         };
         Ended {
             group,
-            ..Ended::plain(settled, Some(tally.note(of)))
+            ..Ended::plain(settled, Some(tally.note(of, before.as_ref())))
         }
     }
 }
@@ -213,11 +241,7 @@ impl Tally {
             End::Closed(Outcome::Succeeded) => self.succeeded += 1,
             End::Closed(outcome) => {
                 self.tell(name, Some(outcome.to_string()), piece.trouble);
-                let is_worse = matches!(outcome, Outcome::Failed(_))
-                    && !matches!(self.worst, Some(Outcome::Failed(_)));
-                if self.worst.is_none() || is_worse {
-                    self.worst = Some(outcome);
-                }
+                self.worst = pieces::worst(self.worst.iter().chain([&outcome]));
             }
             End::Left(gate) => {
                 self.left += 1;
@@ -242,7 +266,7 @@ impl Tally {
     }
 
     /// How many items are done, how many go on, and what went wrong first.
-    fn note(&self, of: usize) -> String {
+    fn note(&self, of: usize, before: Option<&Outcome>) -> String {
         let rest = self.left + self.exhausted;
         let head = match rest {
             0 => format!("{} of {of} items succeeded in this run", self.succeeded),
@@ -251,23 +275,42 @@ impl Tally {
                 self.succeeded
             ),
         };
-        let parts: Vec<String> = [head].into_iter().chain(self.troubles.clone()).collect();
+        let before = before.map(|end| format!("before it one ended as {end}"));
+        let parts = [head].into_iter().chain(before);
+        let parts: Vec<String> = parts.chain(self.troubles.clone()).collect();
         parts.join("; ")
     }
 }
 
-/// There is nothing to make a call for.
-pub(super) fn without_items(order: Order<'_>) -> Ended {
-    let outcome = match order.planned.job.job.on_empty_input {
-        OnEmptyInput::Skip | OnEmptyInput::Send => Outcome::Skipped(SkipReason::EmptyInput),
-        OnEmptyInput::Fail => Outcome::Failed(FailReason::EmptyInput),
+/// The portions that items are, with the answers that their steps have.
+pub(super) fn portions(items: Vec<Item>, steps: &[StepAnswer]) -> VecDeque<Portion> {
+    let portion = |item: Item| {
+        let is_own = |step: &&StepAnswer| step.item.as_deref() == Some(item.name.as_str());
+        let own = steps.iter().filter(is_own).map(|step| step.text.clone());
+        Portion {
+            answers: own.collect(),
+            item: Some(item),
+        }
     };
-    let note = "`for_each` found no item".to_owned();
-    Ended::plain(
-        Settled {
-            outcome,
-            wait: None,
-        },
-        Some(note),
-    )
+    items.into_iter().map(portion).collect()
+}
+
+/// There is nothing to make a call for.
+pub(super) fn without_items(order: Order<'_>, listed: usize) -> Ended {
+    let skipped = Outcome::Skipped(SkipReason::EmptyInput);
+    let (outcome, note) = match (listed, order.planned.job.job.on_empty_input) {
+        (0, OnEmptyInput::Fail) => {
+            let outcome = Outcome::Failed(FailReason::EmptyInput);
+            (outcome, "`for_each` found no item".to_owned())
+        }
+        (0, OnEmptyInput::Skip | OnEmptyInput::Send) => {
+            (skipped, "`for_each` found no item".to_owned())
+        }
+        (_, _) => {
+            let note = format!("none of {listed} items has changed since it was done");
+            (skipped, note)
+        }
+    };
+    let wait = None;
+    Ended::plain(Settled { outcome, wait }, Some(note))
 }

@@ -4,6 +4,7 @@
 //! so that the store on disk and the one in virtual time cannot drift apart.
 
 use std::path::Path;
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -154,10 +155,22 @@ pub fn is_freed_by_rewind(deferral: &Deferral, now: DateTime<Utc>) -> bool {
     wait.not_before > now && !waits_for_slot
 }
 
+/// What deferred work is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parts {
+    /// One call, or one chain of them.
+    One,
+    /// Items, some of them still to be done.
+    Items,
+}
+
 /// Whether a slot that fires or is caught up makes the same call as a pending deferral, so that the two are one.
+///
+/// Not of work that was split into items: what lines and records said then may be nowhere else by now. It is carried
+/// for itself, without the items that the later slot has done as they are.
 #[must_use]
-pub fn makes_same_call(slot: &Slot, deferral: &Deferral) -> bool {
-    slot.job == deferral.slot.job && deferral.wait.not_before <= slot.fire_at
+pub fn makes_same_call(slot: &Slot, deferral: &Deferral, parts: Parts) -> bool {
+    parts == Parts::One && slot.job == deferral.slot.job && deferral.wait.not_before <= slot.fire_at
 }
 
 /// The note of deferred work that a later slot takes over.
@@ -182,6 +195,16 @@ pub fn manual_instant<E>(
         at += TimeDelta::milliseconds(1);
     }
     Ok(at)
+}
+
+/// When a run that a person asked for counts as lost if nothing more is heard of it after an attempt: its lease, and
+/// time for the files.
+#[must_use]
+pub fn lease_after(now: DateTime<Utc>, lease: Duration) -> DateTime<Utc> {
+    let lease = TimeDelta::from_std(lease).unwrap_or(TimeDelta::MAX);
+    now.checked_add_signed(lease)
+        .and_then(|at| at.checked_add_signed(TimeDelta::minutes(30)))
+        .unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
 
 /// What ending a run means to its row.

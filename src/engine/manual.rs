@@ -15,14 +15,11 @@ use super::ports::{Finish, ManualStart, StoreError, World};
 use super::runner::{Runner, Work};
 use super::stop::{Stop, StopSignal};
 use super::timeline::{Planned, Timeline};
-use crate::job::{Job, JobId};
+use crate::job::JobId;
 use crate::slot::{Origin, Slot};
 
 /// Time for input commands, and for an output command that reads slowly.
 const FILES: Duration = Duration::from_mins(30);
-
-/// A run of more items than this leaves room for goes on all the same; it only may be given up as lost too early.
-const LONGEST_LEASE: Duration = Duration::from_hours(7 * 24);
 
 /// What a person asks for.
 #[derive(Debug, Clone)]
@@ -93,25 +90,14 @@ pub async fn run_once(
     })
 }
 
-/// The most calls that a run makes one after the other, as far as the job tells.
-fn most_calls(job: &Job) -> u32 {
-    let items = match &job.for_each {
-        None => 1,
-        Some(for_each) => for_each.limit.unwrap_or(u32::MAX),
-    };
-    let steps = u32::try_from(job.then.len() + 1).unwrap_or(u32::MAX);
-    items.saturating_mul(steps)
-}
-
-/// When a run that a person asked for counts as lost: every attempt and wait at its longest, and the files.
+/// When a run that a person asked for counts as lost: every attempt and wait of a call at its longest, and the files.
+/// Each further call puts it off, [`super::keep::lease_after`].
 fn lease_of(planned: Planned<'_>, now: DateTime<Utc>) -> DateTime<Utc> {
     let (job, retry) = (&planned.job.job, &planned.job.retry);
     let attempt = job.timeout.saturating_add(retry.max_delay());
     let span = attempt
         .saturating_mul(retry.max_attempts())
-        .saturating_mul(most_calls(job))
-        .saturating_add(FILES)
-        .min(LONGEST_LEASE);
+        .saturating_add(FILES);
     let span = TimeDelta::from_std(span).unwrap_or(TimeDelta::MAX);
     now.checked_add_signed(span)
         .unwrap_or(DateTime::<Utc>::MAX_UTC)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::ports::{Delivery, DeliveryEnd, Fate, Finish};
-use crate::outcome::{Attempt, Run, RunId};
+use crate::outcome::{Attempt, Outcome, Run, RunId};
 use crate::schedule::Entry;
 use crate::slot::{Origin, Slot};
 
@@ -63,6 +63,8 @@ pub enum Notice {
         delivery: Box<Delivery>,
         /// How it went.
         end: DeliveryEnd,
+        /// How the last run of its slot counts now, if it is known.
+        counts: Option<Outcome>,
         /// When.
         at: DateTime<Utc>,
     },

@@ -12,7 +12,7 @@ use crate::guard::GuardPolicy;
 use crate::outcome::YieldReason;
 
 /// How soon a call looks again while others of its run hold the room.
-const SOON: Duration = Duration::from_secs(1);
+pub(super) const SOON: Duration = Duration::from_secs(1);
 
 /// The budget counts a send that is exactly as old as its window.
 const PAST: TimeDelta = TimeDelta::milliseconds(1);
@@ -64,6 +64,10 @@ impl Pace {
         let mut state = self.lock();
         if let Some(gate) = state.gate {
             return Turn::Over(gate);
+        }
+        // A clock that was set back must not make the run wait for it.
+        for at in &mut state.sent {
+            *at = (*at).min(now);
         }
         while state.sent.front().is_some_and(|at| now - *at > self.per) {
             state.sent.pop_front();
@@ -142,6 +146,15 @@ mod tests {
         assert_eq!(pace.begin(at(2)), Turn::Wait(wait));
         assert_eq!(pace.begin(at(60)), Turn::Wait(Duration::from_millis(1)));
         assert_eq!(pace.begin(at(61)), Turn::Go);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_is_not_waited_for() {
+        let pace = pace(3, 3);
+        assert_eq!(pace.begin(at(100_000)), Turn::Go);
+        pace.note(at(100_000));
+        pace.end();
+        assert_eq!(pace.begin(at(0)), Turn::Wait(Duration::from_millis(60_001)));
     }
 
     #[test]

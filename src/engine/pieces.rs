@@ -59,6 +59,34 @@ pub fn choose(
     chosen.into_iter().map(|(_, item)| item.clone()).collect()
 }
 
+/// The worst of several ends: a failure before an incomplete answer, the first of each kind; `None` if all succeeded.
+#[must_use]
+pub fn worst<'a>(ends: impl Iterator<Item = &'a Outcome>) -> Option<Outcome> {
+    let mut worst: Option<&Outcome> = None;
+    for end in ends.filter(|end| **end != Outcome::Succeeded) {
+        let is_worse =
+            matches!(end, Outcome::Failed(_)) && !matches!(worst, Some(Outcome::Failed(_)));
+        if worst.is_none() || is_worse {
+            worst = Some(end);
+        }
+    }
+    worst.cloned()
+}
+
+/// Whether an item counts as done for `changed_since`: it succeeded, or its answer is only on its way.
+#[must_use]
+pub fn is_done(outcome: &Outcome, then: Option<&After>) -> bool {
+    match outcome {
+        Outcome::Succeeded => true,
+        Outcome::Failed(FailReason::Output) => matches!(then, Some(After::Again(..))),
+        Outcome::Incomplete(_)
+        | Outcome::Yielded(_)
+        | Outcome::Exhausted
+        | Outcome::Failed(_)
+        | Outcome::Skipped(_) => false,
+    }
+}
+
 /// What is done about an answer that did not get everywhere, after so many tries.
 #[must_use]
 pub fn after(lost: &Undelivered, tries: u32, since: DateTime<Utc>, now: DateTime<Utc>) -> After {
@@ -72,16 +100,20 @@ pub fn after(lost: &Undelivered, tries: u32, since: DateTime<Utc>, now: DateTime
     }
 }
 
-/// How a run counts once an answer of it that was owed is delivered; `None` if nothing changes. `pieces` are the
-/// outcomes of its items, after the delivery; none for a run without.
+/// How a run counts once an answer of its slot that was owed is delivered; `None` if nothing changes. `pieces` are the
+/// outcomes of the slot's items, after the delivery; none for a job without.
 #[must_use]
-pub fn amended<'a>(
-    run: &Outcome,
-    mut pieces: impl Iterator<Item = &'a Outcome>,
-) -> Option<Outcome> {
-    let was_owed = *run == Outcome::Failed(FailReason::Output);
-    let all_well = pieces.all(|piece| *piece == Outcome::Succeeded);
-    (was_owed && all_well).then_some(Outcome::Succeeded)
+pub fn amended<'a>(run: &Outcome, pieces: impl Iterator<Item = &'a Outcome>) -> Option<Outcome> {
+    let owed = Outcome::Failed(FailReason::Output);
+    if *run != owed {
+        return None;
+    }
+    let pieces: Vec<&Outcome> = pieces.collect();
+    let is_open = |piece: &&Outcome| **piece == owed || matches!(piece, Outcome::Yielded(_));
+    if pieces.iter().any(is_open) {
+        return None;
+    }
+    Some(worst(pieces.into_iter()).unwrap_or(Outcome::Succeeded))
 }
 
 /// The note of a run or item whose answer got everywhere in the end.
@@ -138,7 +170,6 @@ mod tests {
     fn lost() -> Undelivered {
         Undelivered {
             message: "no room".to_owned(),
-            placed: 0,
             output: None,
             may_work_later: true,
         }
@@ -220,6 +251,8 @@ mod tests {
         assert_eq!(amended(&owed, [].iter()), Some(Outcome::Succeeded));
         assert_eq!(amended(&owed, [owed.clone()].iter()), None);
         let fatal = Outcome::Failed(FailReason::Fatal);
+        let rest = [Outcome::Succeeded, fatal.clone()];
+        assert_eq!(amended(&owed, rest.iter()), Some(fatal.clone()));
         assert_eq!(amended(&fatal, well.iter()), None);
     }
 }

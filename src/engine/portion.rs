@@ -7,15 +7,17 @@ use std::sync::Arc;
 use super::call::{CallEnd, CallSettings};
 use super::cost;
 use super::drive::{Aim, CallOrder, Driven, drive};
-use super::pace::{Pace, Turn};
+use super::pace::{Pace, SOON, Turn};
 use super::pieces;
-use super::ports::{After, Brief, DeliveryEnd, Parcel, StoreError, Undelivered, Unready, Upstream};
+use super::ports::{
+    After, Brief, DeliveryEnd, Parcel, Reached, StoreError, Undelivered, Unready, Upstream,
+};
 use super::purse::Purse;
 use super::runner::{Runner, Work};
 use super::settle;
 use super::timeline::Planned;
 use crate::answer::Answer;
-use crate::job::{Check, Request};
+use crate::job::{Check, Job, Request};
 use crate::money::Dollars;
 use crate::outcome::{FailReason, Outcome, YieldReason};
 use crate::piece::{CallName, Item};
@@ -83,7 +85,11 @@ impl Runner {
                     if !is_good || is_last {
                         let piece = self.keep(order, step, answer).await;
                         let unrecorded = driven.unrecorded;
+                        let said = driven.trouble.into_iter().chain(piece.trouble);
+                        let said: Vec<String> = said.collect();
+                        let trouble = (!said.is_empty()).then(|| said.join("; "));
                         return Piece {
+                            trouble,
                             unrecorded,
                             ..piece
                         };
@@ -94,7 +100,10 @@ impl Runner {
                     answers.push(answer.text);
                 }
                 (answer, end) => {
-                    let piece = Piece::new(End::of(&end), driven.trouble);
+                    let named = driven
+                        .trouble
+                        .map(|trouble| in_step(job, step.number, trouble));
+                    let piece = Piece::new(End::of(&end), named);
                     return Piece { answer, ..piece };
                 }
             }
@@ -119,6 +128,7 @@ impl Runner {
         let fallback = order.planned.job.job.fallback_model.as_ref();
         let mut fallback = fallback.filter(|model| **model != request.model);
         let mut before = String::new();
+        let mut note = None;
         let mut part = 1;
         loop {
             let name = CallName {
@@ -143,21 +153,26 @@ impl Runner {
                             before.clone_from(&answer.text);
                             request.so_far.push(paused);
                         }
-                        None => return Ok(driven),
+                        None => return Ok(driven.with(note)),
                     }
                 }
                 (CallEnd::Exhausted | CallEnd::Failed(_), _) if driven.is_models_fault => {
                     match fallback.take() {
                         Some(model) => {
+                            let first = driven.trouble.unwrap_or_default();
+                            note = Some(format!(
+                                "`{model}` was asked in place of `{}`: {first}",
+                                request.model
+                            ));
                             request.model.clone_from(model);
                             // What one model wrote is no beginning of another's answer.
                             request.so_far.clear();
                             before.clear();
                         }
-                        None => return Ok(driven),
+                        None => return Ok(driven.with(note)),
                     }
                 }
-                _ => return Ok(driven),
+                _ => return Ok(driven.with(note)),
             }
         }
     }
@@ -195,7 +210,14 @@ impl Runner {
         } = order;
         let (job, policy) = (&planned.job.job, &planned.group.guard);
         loop {
-            match pace.begin(self.desk.now()) {
+            let turn = match pace.begin(self.desk.now()) {
+                Turn::Go if aim.errand.is_none() && purse.must_wait(reserve) => {
+                    pace.end();
+                    Turn::Wait(SOON)
+                }
+                turn => turn,
+            };
+            match turn {
                 Turn::Go => break,
                 Turn::Over(gate) => return Ok(Driven::yielded(gate)),
                 Turn::Wait(span) => {
@@ -249,12 +271,14 @@ impl Runner {
     /// Puts the answer of a portion where it belongs.
     pub(super) async fn keep(&self, order: Order<'_>, step: Step<'_>, answer: Answer) -> Piece {
         let job = &order.planned.job.job;
+        let reached = Reached::default();
         let parcel = Parcel {
             job,
             slot: &order.work.slot,
             item: step.item,
             answer: &answer,
-            placed: 0,
+            reached: &reached,
+            newer: &[],
         };
         let piece = match settle::judge(step.check, &answer) {
             None => self.deliver(parcel).await,
@@ -294,7 +318,7 @@ impl Runner {
         let lost = match delivered {
             Some(Ok(output)) => {
                 let end = DeliveryEnd {
-                    placed: 0,
+                    placed: parcel.reached.bits(),
                     output: output.clone(),
                     then: After::Done,
                 };
@@ -306,8 +330,7 @@ impl Runner {
             }
             Some(Err(lost)) => lost,
             None => Undelivered {
-                message: "the daemon stopped while the answer was being delivered".to_owned(),
-                placed: 0,
+                message: "stopped while the answer was being delivered".to_owned(),
                 output: None,
                 may_work_later: true,
             },
@@ -316,7 +339,7 @@ impl Runner {
         let note = settle::undelivered(&parcel.job.id, &then);
         let output = lost.output.clone();
         let end = DeliveryEnd {
-            placed: lost.placed,
+            placed: parcel.reached.bits(),
             output: lost.output,
             then,
         };
@@ -343,3 +366,12 @@ static WHOLE: Check = Check {
     contains: Vec::new(),
     schema: None,
 };
+
+/// A trouble with the step in which it was met, where there are several.
+fn in_step(job: &Job, number: u32, trouble: String) -> String {
+    let at = usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
+    match job.chain().nth(at).and_then(|step| step.name.as_deref()) {
+        Some(name) => format!("step `{name}`: {trouble}"),
+        None => trouble,
+    }
+}

@@ -26,13 +26,13 @@ pub use pieces::{
     After, Brought, Delivery, DeliveryEnd, Offer, PieceEnd, Progress, Redelivered, Role, StepAnswer,
 };
 pub use store_error::StoreError;
-pub use texts::{Brief, Gathered, Parcel, Undelivered, Unready};
+pub use texts::{Brief, Gathered, Parcel, Place, Reached, Undelivered, Unready};
 
 use super::audit::ScheduleRow;
 use super::pause::Pauses;
 use crate::answer::{Answer, Reply, SendFailure, Usage};
 use crate::guard::{Bill, GuardPolicy, Hold, Permit, Refusal, Sample};
-use crate::job::{GroupId, Job, JobId, Request};
+use crate::job::{GroupId, Job, JobId, Request, Which};
 use crate::money::Dollars;
 use crate::outcome::{AttemptEnd, Outcome, Run, RunId, SkipReason, YieldReason};
 use crate::piece::{CallName, Item};
@@ -170,7 +170,8 @@ pub trait Store: Send + Sync {
     /// Takes down that a batch was looked at, and when it is next.
     fn looked(&self, run: RunId, next: DateTime<Utc>) -> Stored<'_, ()>;
     /// How far the work of a slot has come in earlier runs: its items, and the answers that its steps have.
-    fn progress<'a>(&'a self, slot: &'a Slot) -> Stored<'a, Progress>;
+    /// Of items that changed only, those count as done that another slot has done as they are.
+    fn progress<'a>(&'a self, slot: &'a Slot, which: Which) -> Stored<'a, Progress>;
     /// Splits the work of a slot into items, once: [`pieces::choose`](super::pieces::choose) says which. The answer is
     /// what is on record then.
     fn split<'a>(
@@ -185,9 +186,9 @@ pub trait Store: Send + Sync {
     fn finish(&self, finish: Finish) -> Stored<'_, ()>;
     /// The answers that wait to be delivered once more, by their instants.
     fn deliveries(&self) -> Stored<'_, Vec<Delivery>>;
-    /// Takes down how a further try to deliver an answer ended. Once it is delivered, run, item and slot are amended:
-    /// what had failed for want of the delivery has succeeded.
-    fn redelivered(&self, end: Redelivered) -> Stored<'_, ()>;
+    /// Takes down how a further try to deliver an answer ended. Once it is delivered, item, run and slot are amended:
+    /// what had failed for want of the delivery has succeeded. Returns how the slot's last run counts now.
+    fn redelivered(&self, end: Redelivered) -> Stored<'_, Option<Outcome>>;
     /// The daemon's runs that nobody works on, closed as interrupted, each with a deferral; and manual runs past their
     /// lease. Runs that wait for a batch are left alone. `under_way` are the runs that go on: none at the start, when whatever is open was cut off by a crash.
     fn recover<'a>(&'a self, under_way: &'a [RunId], now: DateTime<Utc>) -> Stored<'a, Vec<Run>>;

@@ -42,6 +42,14 @@ impl Purse {
         room
     }
 
+    /// Whether there is room only once attempts under way have cost less than they may.
+    pub fn must_wait(&self, next: Option<Dollars>) -> bool {
+        let spent = self.lock();
+        let committed = spent.cost.committed();
+        let is_full = room(self.cap, committed.plus(spent.reserved), next) == Room::NotInThisRun;
+        is_full && room(self.cap, committed, next) == Room::Go
+    }
+
     /// Nothing was sent after all.
     pub fn give_back(&self, reserve: Option<Dollars>) {
         let mut spent = self.lock();
@@ -89,7 +97,9 @@ mod tests {
         let purse = Purse::new(Some(cents(10)));
         assert_eq!(purse.take(Some(cents(6))), Room::Go);
         assert_eq!(purse.take(Some(cents(6))), Room::NotInThisRun);
+        assert!(purse.must_wait(Some(cents(6))));
         purse.give_back(Some(cents(6)));
+        assert!(!purse.must_wait(Some(cents(6))));
         assert_eq!(purse.take(Some(cents(6))), Room::Go);
     }
 

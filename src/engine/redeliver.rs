@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::notice::Notice;
 use super::pieces;
-use super::ports::{After, Delivery, DeliveryEnd, Parcel, Redelivered, Undelivered};
+use super::ports::{After, Delivery, DeliveryEnd, Parcel, Reached, Redelivered, Undelivered};
 use super::runner::Runner;
 
 impl Runner {
@@ -24,18 +24,15 @@ impl Runner {
                 now,
             };
             let store = &self.desk.world.store;
-            if self
-                .desk
-                .persist(|| store.redelivered(told()))
-                .await
-                .is_err()
-            {
+            let told = self.desk.persist(|| store.redelivered(told())).await;
+            let Ok(counts) = told else {
                 return;
-            }
+            };
             self.desk.note_owed();
             self.desk.say(Notice::Redelivered {
                 delivery: Box::new(delivery),
                 end,
+                counts,
                 at: now,
             });
         }
@@ -51,30 +48,36 @@ impl Runner {
                 then: After::GiveUp(trouble),
             });
         };
+        let reached = Reached::new(delivery.placed);
         let parcel = Parcel {
             job: &planned.job.job,
             slot: &delivery.slot,
             item: delivery.item.as_ref(),
             answer: &delivery.answer,
-            placed: delivery.placed,
+            reached: &reached,
+            newer: &delivery.newer,
         };
         let tried = self.graced(self.workspace().deliver(parcel)).await?;
         Some(match tried {
             Ok(output) => DeliveryEnd {
-                placed: delivery.placed,
+                placed: reached.bits(),
                 output,
                 then: After::Done,
             },
-            Err(lost) => again(delivery, lost, self.desk.now()),
+            Err(lost) => again(delivery, (lost, &reached), self.desk.now()),
         })
     }
 }
 
-fn again(delivery: &Delivery, lost: Undelivered, now: DateTime<Utc>) -> DeliveryEnd {
+fn again(
+    delivery: &Delivery,
+    (lost, reached): (Undelivered, &Reached),
+    now: DateTime<Utc>,
+) -> DeliveryEnd {
     let tries = delivery.tries.saturating_add(1);
     let then = pieces::after(&lost, tries, delivery.since, now);
     DeliveryEnd {
-        placed: lost.placed,
+        placed: reached.bits(),
         output: lost.output,
         then,
     }

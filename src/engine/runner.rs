@@ -17,7 +17,7 @@ use super::purse::Purse;
 use super::settle::{self, Past, Settled};
 use super::timeline::{Planned, Timeline};
 use crate::answer::Answer;
-use crate::job::Handing;
+use crate::job::{Handing, Which};
 use crate::money::Dollars;
 use crate::outcome::{FailReason, Outcome, RunId, SkipReason, YieldReason};
 use crate::slot::{Origin, Slot};
@@ -205,7 +205,7 @@ impl Runner {
         let answers = if order.planned.job.job.then.is_empty() {
             Vec::new()
         } else {
-            match store.progress(&order.work.slot).await {
+            match store.progress(&order.work.slot, Which::All).await {
                 Ok(known) => known.steps.into_iter().map(|step| step.text).collect(),
                 Err(error) => return self.settle_piece(order, self.broken(&error)),
             }

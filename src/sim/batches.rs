@@ -48,6 +48,8 @@ struct Inner {
     script: Box<BatchScript>,
     /// What the next batches meet when they are handed in.
     refusals: VecDeque<SendFailure>,
+    /// What the next looks meet.
+    unseen: VecDeque<SendFailure>,
     batches: Vec<Batch>,
     looks: u32,
 }
@@ -86,6 +88,7 @@ impl SimBatches {
             span,
             script: Box::new(script),
             refusals: VecDeque::new(),
+            unseen: VecDeque::new(),
             batches: Vec::new(),
             looks: 0,
         };
@@ -118,6 +121,11 @@ impl SimBatches {
     /// Lets the next batches fail when they are handed in, one after the other.
     pub fn refuse(&self, refusals: impl IntoIterator<Item = SendFailure>) {
         self.lock().refusals.extend(refusals);
+    }
+
+    /// Lets the next looks fail, one after the other.
+    pub fn refuse_looks(&self, refusals: impl IntoIterator<Item = SendFailure>) {
+        self.lock().unseen.extend(refusals);
     }
 
     /// Every batch that was taken in so far, in order.
@@ -259,6 +267,10 @@ impl Batches for SimBatches {
         Box::pin(async move {
             self.clock.sleep(LATENCY).await;
             self.lock().looks += 1;
+            let unseen = self.lock().unseen.pop_front();
+            if let Some(failure) = unseen {
+                return Err(failure);
+            }
             let now = self.clock.now();
             let state = self.with(key, id, |batch, _| batch.state(now));
             state.ok_or_else(|| not_found("no such batch"))

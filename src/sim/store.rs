@@ -6,6 +6,7 @@
 mod ahead;
 mod batches;
 mod claim;
+mod deliveries;
 mod person;
 mod pieces;
 mod rows;
@@ -23,7 +24,7 @@ use crate::engine::ports::{
     PieceEnd, Progress, Redelivered, Store, Stored, Taken, Tick, Told,
 };
 use crate::guard::{Guard, Permit, Refusal};
-use crate::job::GroupId;
+use crate::job::{GroupId, Which};
 use crate::outcome::{Outcome, Run, RunId};
 use crate::piece::Item;
 use crate::slot::Slot;
@@ -187,8 +188,8 @@ impl Store for MemoryStore {
         })
     }
 
-    fn progress<'a>(&'a self, slot: &'a Slot) -> Stored<'a, Progress> {
-        Box::pin(async move { Ok(self.lock().progress(slot)) })
+    fn progress<'a>(&'a self, slot: &'a Slot, which: Which) -> Stored<'a, Progress> {
+        Box::pin(async move { Ok(self.lock().progress(slot, which)) })
     }
 
     fn split<'a>(
@@ -211,11 +212,8 @@ impl Store for MemoryStore {
         Box::pin(async move { Ok(self.lock().owed()) })
     }
 
-    fn redelivered(&self, end: Redelivered) -> Stored<'_, ()> {
-        Box::pin(async move {
-            self.lock().redelivered(&end);
-            Ok(())
-        })
+    fn redelivered(&self, end: Redelivered) -> Stored<'_, Option<Outcome>> {
+        Box::pin(async move { Ok(self.lock().redelivered(&end)) })
     }
 
     fn finish(&self, finish: Finish) -> Stored<'_, ()> {

@@ -132,7 +132,6 @@ impl Workspace for SimWorkspace {
                     Fault::Output(message) => {
                         return Err(Undelivered {
                             message,
-                            placed: parcel.placed,
                             output: None,
                             may_work_later: true,
                         });

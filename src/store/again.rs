@@ -6,7 +6,7 @@ use super::fault::Fault;
 use super::history::{self, HistoryFilter};
 use super::open::SqliteStore;
 use super::run::{self, Ended, Start};
-use super::{deferral, pieces};
+use super::{deferral, delivery, pieces};
 use crate::engine::again::{self, Again, Dropping, NotAgain, NotDropped};
 use crate::engine::keep::DeferralState;
 use crate::engine::ports::StoreError;
@@ -51,6 +51,9 @@ fn retry(store: &Connection, asked: &Again) -> Result<Result<Slot, NotAgain>, Fa
         Ok(slot) => slot,
         Err(why) => return Ok(Err(why)),
     };
+    if delivery::is_owed_for(store, &slot)? {
+        return Ok(Err(NotAgain::Owed(slot)));
+    }
     let start = Start {
         slot: slot.clone(),
         group: asked.group.clone(),

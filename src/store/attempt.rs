@@ -64,6 +64,12 @@ pub(super) fn admit(store: &Connection, ask: &Asking) -> Result<Result<Permit, R
         if !select.exists([ask.run.0])? {
             return Err(keep::no_run_under_way(ask.run).into());
         }
+        // A person's run of many calls counts as lost a while after its latest one.
+        store
+            .prepare_cached(
+                "UPDATE runs SET lease_until = max(lease_until, ?2) WHERE id = ?1 AND lease_until IS NOT NULL",
+            )?
+            .execute(params![ask.run.0, ms(keep::lease_after(now, ask.lease))])?;
         let call = call::open(store, ask.run, &ask.call, Some(&ask.model))?;
         let mut insert = store.prepare_cached(
             "INSERT INTO attempts (call, n, started_at, wait_ms) VALUES (?1, ?2, ?3, ?4)",

@@ -43,10 +43,10 @@ pub(super) fn open(
     Ok(store.last_insert_rowid())
 }
 
-/// Whether a run has brought an answer.
+/// Whether a run has brought the answer that it was for, complete or not.
 pub(super) fn is_answered(store: &Connection, run: RunId) -> Result<bool, Fault> {
     let mut select =
-        store.prepare_cached("SELECT 1 FROM calls WHERE run = ?1 AND stop_reason IS NOT NULL")?;
+        store.prepare_cached("SELECT 1 FROM calls WHERE run = ?1 AND role IN ('owed', 'whole')")?;
     Ok(select.exists([run.0])?)
 }
 

@@ -40,6 +40,11 @@ const DELETE_SLOTS: &str = "DELETE FROM slots WHERE (job, fire_at) IN (
     SELECT job, fire_at FROM slots WHERE closed_at IS NOT NULL AND max(fire_at, closed_at) < ?1
     ORDER BY max(fire_at, closed_at) LIMIT ?2)";
 
+/// The slot of the oldest item that may go.
+const OLDEST_ITEM: &str = "SELECT i.fire_at FROM items i WHERE NOT EXISTS (
+      SELECT 1 FROM deferrals d WHERE d.job = i.job AND d.fire_at = i.fire_at AND d.state IN ('pending', 'running'))
+    ORDER BY i.fire_at LIMIT 1";
+
 /// Deletes items of slots before an instant that nobody will work on any more.
 const DELETE_ITEMS: &str = "DELETE FROM items WHERE (job, fire_at, position) IN (
     SELECT i.job, i.fire_at, i.position FROM items i WHERE i.fire_at < ?1 AND NOT EXISTS (
@@ -116,7 +121,7 @@ pub(super) fn reach(store: &Connection, older_than: DateTime<Utc>) -> Result<Rea
             "SELECT min(min(coalesce(ended_at, until), coalesce(until, ended_at))) FROM pauses",
             older_than,
         )?,
-        items: until("SELECT min(fire_at) FROM items", older_than)?,
+        items: until(OLDEST_ITEM, older_than)?,
     })
 }
 

@@ -78,10 +78,11 @@ pub(super) fn merge_into(
         "state = 'pending' AND job = ?1 ORDER BY fire_at, id",
         [slot.job.as_str()],
     )?;
-    for (deferral, model) in waiting
-        .into_iter()
-        .filter(|(deferral, _)| keep::makes_same_call(slot, deferral))
-    {
+    for (deferral, model) in waiting {
+        let parts = pieces::parts(store, &deferral.slot)?;
+        if !keep::makes_same_call(slot, &deferral, parts) {
+            continue;
+        }
         let (outcome, note) = (
             Outcome::Skipped(SkipReason::Merged),
             Some(keep::merged_note(slot)),

@@ -1,12 +1,14 @@
 //! Answers that are owed to their places: from the record of the answer on, until they are there.
 
+use std::path::PathBuf;
+
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::call;
 use super::columns::{count_or_none, get, instant, ms, outcome};
 use super::fault::Fault;
-use super::pieces;
+use super::{pieces, run};
 use crate::answer::{Answer, StopReason};
 use crate::engine::keep;
 use crate::engine::pieces::{amended, delivered_note, given_up_note};
@@ -56,6 +58,15 @@ pub(super) fn is_owed(store: &Connection, run: RunId) -> Result<bool, Fault> {
     Ok(select.exists([run.0])?)
 }
 
+/// Whether an answer of a slot is still owed.
+pub(super) fn is_owed_for(store: &Connection, slot: &Slot) -> Result<bool, Fault> {
+    let mut select = store.prepare_cached(
+        "SELECT 1 FROM runs r JOIN calls c ON c.run = r.id JOIN deliveries d ON d.call = c.id
+         WHERE r.job = ?1 AND r.fire_at = ?2 AND d.state = 'pending'",
+    )?;
+    Ok(select.exists(params![slot.job.as_str(), ms(slot.fire_at)])?)
+}
+
 /// The answers that wait, of runs that have ended.
 pub(super) fn pending(store: &Connection) -> Result<Vec<Delivery>, Fault> {
     let mut select = store.prepare_cached(
@@ -70,7 +81,10 @@ pub(super) fn pending(store: &Connection) -> Result<Vec<Delivery>, Fault> {
 }
 
 /// Takes down how a further try ended, and amends what had failed for want of it.
-pub(super) fn redelivered(store: &Connection, told: &Redelivered) -> Result<(), Fault> {
+pub(super) fn redelivered(
+    store: &Connection,
+    told: &Redelivered,
+) -> Result<Option<Outcome>, Fault> {
     let mut select = store.prepare_cached(
         "SELECT c.run, c.item, d.tries FROM deliveries d JOIN calls c ON c.id = d.call
          WHERE d.id = ?1 AND d.state = 'pending'",
@@ -82,8 +96,9 @@ pub(super) fn redelivered(store: &Connection, told: &Redelivered) -> Result<(), 
         .optional()?;
     // It has ended already, and the caller was not told.
     let Some((run, item, tries)): Option<(RunId, Option<String>, u32)> = found else {
-        return Ok(());
+        return Ok(None);
     };
+    let slot = run::slot(store, run)?;
     write(store, told.id, &told.end, told.now)?;
     let tries = tries.saturating_add(1);
     match &told.end.then {
@@ -92,38 +107,47 @@ pub(super) fn redelivered(store: &Connection, told: &Redelivered) -> Result<(), 
             if !keep::keeps_text(told.end.output.as_deref(), Some(&told.end.then)) {
                 call::drop_text(store, (run, item.as_deref()))?;
             }
-            amend(store, (run, item), &note, told)
+            amend(store, (run, item, &slot), &note, told)?;
         }
-        After::Again(..) => Ok(()),
+        After::Again(..) => {}
         After::GiveUp(trouble) => {
             let note = given_up_note(tries, trouble);
-            store
-                .prepare_cached("UPDATE runs SET note = ?2 WHERE id = ?1")?
-                .execute(params![run.0, note])?;
-            Ok(())
+            if let Some(item) = &item {
+                pieces::give_up(store, &slot, (item, &note))?;
+            } else {
+                store
+                    .prepare_cached("UPDATE runs SET note = ?2 WHERE id = ?1")?
+                    .execute(params![run.0, note])?;
+            }
         }
     }
+    Ok(last_run(store, &slot)?.and_then(|(_, outcome)| outcome))
 }
 
+/// The last run of a slot, and how it ended.
+fn last_run(store: &Connection, slot: &Slot) -> Result<Option<(RunId, Option<Outcome>)>, Fault> {
+    let mut select = store.prepare_cached(
+        "SELECT id, outcome, reason FROM runs WHERE job = ?1 AND fire_at = ?2 ORDER BY id DESC LIMIT 1",
+    )?;
+    let values = params![slot.job.as_str(), ms(slot.fire_at)];
+    let mut found = select.query_and_then(values, |row| {
+        Ok::<_, Fault>((RunId(get(row, "id")?), outcome(row)?))
+    })?;
+    found.next().transpose()
+}
+
+/// Amends what had failed for want of a delivery: of a job with items, the slot's last run once all items are well.
 fn amend(
     store: &Connection,
-    (run, item): (RunId, Option<String>),
+    (run, item, slot): (RunId, Option<String>, &Slot),
     note: &str,
     told: &Redelivered,
 ) -> Result<(), Fault> {
-    let mut select =
-        store.prepare_cached("SELECT job, fire_at, outcome, reason FROM runs WHERE id = ?1")?;
-    let mut rows = select.query_and_then([run.0], |row| {
-        let slot = slot(row)?;
-        Ok::<_, Fault>((slot, outcome(row)?))
-    })?;
-    let Some((slot, ended)) = rows.next().transpose()? else {
-        return Ok(());
-    };
+    let mut of = run;
     if let Some(item) = item {
         let end = PieceEnd {
             run,
-            slot,
+            slot: slot.clone(),
             item: item.into(),
             outcome: Outcome::Succeeded,
             note: Some(note.to_owned()),
@@ -131,8 +155,14 @@ fn amend(
             now: told.now,
         };
         pieces::close(store, &end)?;
+        if let Some((last, _)) = last_run(store, slot)? {
+            of = last;
+        }
     }
-    let outcomes = pieces::outcomes(store, run)?;
+    let mut select = store.prepare_cached("SELECT outcome, reason FROM runs WHERE id = ?1")?;
+    let mut rows = select.query_and_then([of.0], outcome)?;
+    let ended = rows.next().transpose()?.flatten();
+    let outcomes = pieces::outcomes(store, slot)?;
     let Some(outcome) = ended.and_then(|ended| amended(&ended, outcomes.iter())) else {
         return Ok(());
     };
@@ -142,12 +172,12 @@ fn amend(
     let mut runs = store.prepare_cached(
         "UPDATE runs SET outcome = ?2, reason = ?3, note = ?4, output = coalesce(?5, output) WHERE id = ?1",
     )?;
-    runs.execute(params![run.0, word, reason, note, output])?;
+    runs.execute(params![of.0, word, reason, note, output])?;
     let mut slots = store.prepare_cached(
         "UPDATE slots SET outcome = ?2, reason = ?3
          WHERE (job, fire_at) = (SELECT job, fire_at FROM runs WHERE id = ?1 AND origin = ?4)",
     )?;
-    slots.execute(params![run.0, word, reason, Origin::Scheduled.as_str()])?;
+    slots.execute(params![of.0, word, reason, Origin::Scheduled.as_str()])?;
     Ok(())
 }
 
@@ -175,6 +205,19 @@ fn write(store: &Connection, id: i64, end: &DeliveryEnd, now: DateTime<Utc>) -> 
     Ok(())
 }
 
+/// The files that hold answers of later slots of the job.
+fn newer(store: &Connection, slot: &Slot) -> Result<Vec<PathBuf>, Fault> {
+    let mut select = store.prepare_cached(
+        "SELECT DISTINCT d.output FROM runs r JOIN calls c ON c.run = r.id JOIN deliveries d ON d.call = c.id
+         WHERE r.job = ?1 AND r.fire_at > ?2 AND d.output IS NOT NULL",
+    )?;
+    let values = params![slot.job.as_str(), ms(slot.fire_at)];
+    let found = select.query_and_then(values, |row| {
+        Ok(PathBuf::from(get::<String>(row, "output")?))
+    })?;
+    found.collect()
+}
+
 fn slot(row: &Row<'_>) -> Result<Slot, Fault> {
     Ok(Slot {
         fire_at: instant(row, "fire_at")?,
@@ -193,7 +236,6 @@ fn decode(store: &Connection, row: &Row<'_>) -> Result<Delivery, Fault> {
     Ok(Delivery {
         id: get(row, "id")?,
         run: RunId(get(row, "run")?),
-        slot,
         item,
         answer: Answer {
             id: text("message_id")?,
@@ -204,6 +246,8 @@ fn decode(store: &Connection, row: &Row<'_>) -> Result<Delivery, Fault> {
             paused: None,
             tool_errors: Vec::new(),
         },
+        newer: newer(store, &slot)?,
+        slot,
         tries: count_or_none(row, "tries")?.unwrap_or_default(),
         placed: count_or_none(row, "placed")?.unwrap_or_default(),
         since: instant(row, "since")?,

@@ -84,7 +84,7 @@ pub(super) fn under_way(store: &Connection) -> Result<Vec<Run>, Fault> {
 /// The answer's text of a run, if it went nowhere else.
 pub(super) fn answer(store: &Connection, id: RunId) -> Result<Option<String>, Fault> {
     let mut select = store.prepare_cached(
-        "SELECT answer FROM calls WHERE run = ?1 AND answer IS NOT NULL ORDER BY id",
+        "SELECT answer FROM calls WHERE run = ?1 AND answer IS NOT NULL AND role IS NOT 'step' ORDER BY id",
     )?;
     let texts: Vec<String> = select
         .query_map([id.0], |row| row.get(0))?

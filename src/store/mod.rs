@@ -45,4 +45,5 @@ pub use claim::SlotRecord;
 pub use history::HistoryFilter;
 pub use lock::{DaemonLock, LockError};
 pub use open::SqliteStore;
+pub use pieces::ItemEnd;
 pub use refused::RefusedFiles;

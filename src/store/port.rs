@@ -7,6 +7,7 @@ use super::chores::{self, Liveness, Pruned};
 use super::claim::{self, SlotRecord};
 use super::history::{self, HistoryFilter};
 use super::open::SqliteStore;
+use super::pieces::ItemEnd;
 use super::refused::{self, RefusedFiles};
 use super::run::{self, Start};
 use super::{ahead, batches, deferral, delivery, guard_row, ledger, pause, pieces, standing};
@@ -19,8 +20,8 @@ use crate::engine::ports::{
     PieceEnd, Progress, Redelivered, Store, StoreError, Stored, Taken, Tick, Told,
 };
 use crate::guard::{Guard, Hold, Permit, Refusal};
-use crate::job::{GroupId, JobId};
-use crate::outcome::{Run, RunId};
+use crate::job::{GroupId, JobId, Which};
+use crate::outcome::{Outcome, Run, RunId};
 use crate::piece::Item;
 use crate::slot::{Origin, Slot};
 
@@ -176,11 +177,11 @@ impl Store for SqliteStore {
         )
     }
 
-    fn progress<'a>(&'a self, slot: &'a Slot) -> Stored<'a, Progress> {
+    fn progress<'a>(&'a self, slot: &'a Slot, which: Which) -> Stored<'a, Progress> {
         let slot = slot.clone();
         Box::pin(
             self.worker
-                .read(move |store| pieces::progress(store, &slot)),
+                .read(move |store| pieces::progress(store, &slot, which)),
         )
     }
 
@@ -214,7 +215,7 @@ impl Store for SqliteStore {
         Box::pin(self.worker.read(|store| delivery::pending(store)))
     }
 
-    fn redelivered(&self, end: Redelivered) -> Stored<'_, ()> {
+    fn redelivered(&self, end: Redelivered) -> Stored<'_, Option<Outcome>> {
         Box::pin(
             self.worker
                 .write(move |store| delivery::redelivered(store, &end)),
@@ -271,6 +272,13 @@ impl SqliteStore {
     pub async fn answer(&self, id: RunId) -> Result<Option<String>, StoreError> {
         self.worker
             .read(move |store| history::answer(store, id))
+            .await
+    }
+
+    /// How the items that a run ended have ended, in their order; empty for a run without items.
+    pub async fn items(&self, run: RunId) -> Result<Vec<ItemEnd>, StoreError> {
+        self.worker
+            .read(move |store| pieces::ends(store, run))
             .await
     }
 

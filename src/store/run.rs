@@ -9,7 +9,7 @@ use super::{call, deferral, delivery, history, pieces};
 use crate::engine::keep::{self, DeferralState, Ending};
 use crate::engine::ports::{Brought, Finish, Role};
 use crate::job::{GroupId, JobId};
-use crate::outcome::{Outcome, Run, RunId};
+use crate::outcome::{FailReason, Outcome, Run, RunId};
 use crate::piece::CallName;
 use crate::slot::{Origin, Slot};
 
@@ -120,7 +120,7 @@ pub(super) fn finish(store: &Connection, finish: &Finish) -> Result<(), Fault> {
 }
 
 /// The slot that a run works for.
-fn slot(store: &Connection, id: RunId) -> Result<Slot, Fault> {
+pub(super) fn slot(store: &Connection, id: RunId) -> Result<Slot, Fault> {
     let mut select = store.prepare_cached("SELECT job, fire_at FROM runs WHERE id = ?1")?;
     let mut rows = select.query([id.0])?;
     let row = rows.next()?.ok_or_else(|| keep::no_run(id))?;
@@ -230,6 +230,11 @@ fn recover_one(store: &Connection, id: RunId, now: DateTime<Utc>) -> Result<Run,
         (Some(wait), _) => deferral::write(store, id, wait, now)?,
         (None, Some(carried)) => deferral::end(store, carried.id, DeferralState::Done, now)?,
         (None, None) => {}
+    }
+    if cut.wait.is_none() {
+        let slot = slot(store, id)?;
+        let ended = Outcome::Failed(FailReason::Interrupted);
+        pieces::close_rest(store, (id, &slot), &ended, now)?;
     }
     history::run(store, id)?.ok_or_else(gone)
 }

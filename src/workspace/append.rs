@@ -1,6 +1,6 @@
 //! Puts an answer at the end of a file.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -39,10 +39,7 @@ fn append_to(
     fs::create_dir_all(folder)?;
     let mut file = open(path)?;
     // Jobs may share a file, and so may a daemon and a `run`: nobody cuts back what another has written.
-    match file.lock() {
-        Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
+    lock(&file)?;
     let length = file.metadata()?.len();
     let addition = [gap(&mut file, length)?, entry.trim_end_matches('\n'), "\n"].concat();
     let written = write(&mut file, addition.as_bytes()).and_then(|()| file.sync_all());
@@ -61,6 +58,19 @@ fn append_to(
         tracing::warn!(path = %path.display(), "the folder of an output cannot be made durable: {error}");
     }
     Ok(())
+}
+
+/// Takes the file's lock if nobody has it; [`io::ErrorKind::WouldBlock`] if somebody does.
+fn lock(file: &File) -> io::Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(io::Error::new(
+            io::ErrorKind::WouldBlock,
+            "another program has locked it",
+        )),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
 }
 
 /// Opens a regular file, or makes one; nothing is made behind a link.
@@ -141,7 +151,14 @@ mod tests {
         std::thread::scope(|scope| {
             for n in 1..9 {
                 let target = &target;
-                scope.spawn(move || append(target, &entry(n), whole).unwrap());
+                scope.spawn(move || {
+                    loop {
+                        match append(target, &entry(n), whole) {
+                            Err(error) if error.is_locked() => std::thread::yield_now(),
+                            done => break done.unwrap(),
+                        }
+                    }
+                });
             }
         });
         let text = fs::read_to_string(&target.path).unwrap();

@@ -1,11 +1,12 @@
 //! Brings an answer to the places of a job's output, one after the other, each at most once.
 //!
 //! What can be taken back comes first: the file, what is appended, then the
-//! program, then the webhook. A delivery that stops says how many places have
-//! the answer, and the next one starts there.
+//! program, then the webhook. What kind of place has the answer is known at any
+//! moment, and the next delivery leaves it alone.
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::address::Address;
@@ -17,13 +18,17 @@ use super::front_matter;
 use super::item_variables::{ItemVariables, one_name};
 use super::output::{Manner, Target, place, replace};
 use super::template::with_offset;
-use crate::engine::ports::{Parcel, Undelivered};
+use crate::engine::ports::{Parcel, Place, Undelivered};
 use crate::job::{FrontMatter, Job, Output, Previous};
 use crate::piece::Item;
 use crate::slot::Slot;
 
 /// How long a webhook has to take an answer.
 pub const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How often a file that somebody has locked is tried, with this pause in between: ten seconds in all.
+const LOCK_TRIES: u32 = 200;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// One place that wants the answer.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +49,15 @@ fn stops(output: &Output) -> impl Iterator<Item = Stop<'_>> {
 }
 
 impl<'a> Stop<'a> {
+    const fn place(self) -> Place {
+        match self {
+            Self::File(_) => Place::File,
+            Self::Append(_) => Place::Append,
+            Self::Command(_) => Place::Command,
+            Self::Webhook(_) => Place::Webhook,
+        }
+    }
+
     /// The pattern of a file's path, and how errors name it; `None` for what is no file.
     const fn pattern(self) -> Option<(&'static str, &'a str)> {
         match self {
@@ -64,23 +78,34 @@ impl Files {
             return Ok(None);
         };
         let mut went = None;
-        for (at, stop) in (0..).zip(stops(output)) {
-            let path = if at < parcel.placed {
+        for stop in stops(output) {
+            let path = if parcel.reached.has(stop.place()) {
                 // It has the answer, whatever would become of its path now.
                 let target = self.target_of(stop, parcel);
                 target.unwrap_or(None).map(|target| target.path)
+            } else if self.is_overtaken(stop, parcel) {
+                None
             } else {
                 let brought = self.bring(output, stop, parcel).await;
                 brought.map_err(|error| Undelivered {
                     message: error.to_string(),
-                    placed: at,
                     output: went.clone(),
                     may_work_later: error.may_pass(),
                 })?
             };
+            parcel.reached.add(stop.place());
             went = went.or(path);
         }
         Ok(went)
+    }
+
+    /// Whether a later slot's answer stands where this one would go: an older one never takes its place.
+    fn is_overtaken(&self, stop: Stop<'_>, parcel: Parcel<'_>) -> bool {
+        let target = match stop {
+            Stop::File(_) => self.target_of(stop, parcel).unwrap_or(None),
+            Stop::Append(_) | Stop::Command(_) | Stop::Webhook(_) => None,
+        };
+        target.is_some_and(|target| parcel.newer.contains(&target.path))
     }
 
     /// Brings an answer to one place. The answer is where that is, if it is a file.
@@ -99,7 +124,7 @@ impl Files {
             }
             (Stop::Append(_), Some(target)) => {
                 let text = self.document(output, parcel)?;
-                blocking(move || append(&target, &text, whole)).await?;
+                self.append(target, text).await?;
             }
             (Stop::Command(argv), _) => {
                 self.run_output_command(argv, &parcel.answer.text).await?;
@@ -108,6 +133,21 @@ impl Files {
             (Stop::File(_) | Stop::Append(_), None) => {}
         }
         Ok(path)
+    }
+
+    /// Adds to a file, once nobody else does: whoever keeps it longer than ten seconds must not hold up other answers.
+    async fn append(&self, target: Target, text: String) -> Result<(), WorkspaceError> {
+        let (target, text) = (Arc::new(target), Arc::new(text));
+        for tries in 1.. {
+            let (file, entry) = (Arc::clone(&target), Arc::clone(&text));
+            match blocking(move || append(&file, &entry, whole)).await {
+                Err(error) if error.is_locked() && tries < LOCK_TRIES => {
+                    self.reader.clock.sleep(LOCK_PAUSE).await;
+                }
+                done => return done,
+            }
+        }
+        Ok(())
     }
 
     /// The file of a place, if it is one.
@@ -231,7 +271,32 @@ impl Files {
         ] {
             found.transpose()?;
         }
-        Ok(())
+        self.checked_others(job)
+    }
+
+    /// Whether the program and the webhook of the output are there.
+    fn checked_others(&self, job: &Job) -> Result<(), String> {
+        let output = job.output.as_ref();
+        if let Some(variable) = output.and_then(|output| output.webhook_env.as_deref()) {
+            let address = self
+                .secrets
+                .value(variable)
+                .map_err(|error| error.to_string())?;
+            Address::new(address, WEBHOOK_TIMEOUT).map_err(|problem| {
+                let variable = variable.to_owned();
+                WorkspaceError::BadWebhook { variable, problem }.to_string()
+            })?;
+        }
+        let argv = output.and_then(|output| output.command.as_deref());
+        match argv.and_then(|argv| argv.first()) {
+            // Where a bare name is looked for is the system's affair.
+            Some(program) if program.contains('/') && !self.folder.join(program).is_file() => {
+                Err(format!(
+                    "there is no program `{program}` to take the answer; mend its path, or put it there"
+                ))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// The output file, if it could be written now, or why not; `None` if there is to be none.

@@ -209,6 +209,14 @@ pub enum WorkspaceError {
 }
 
 impl WorkspaceError {
+    /// Whether somebody else has the file locked just now.
+    pub(super) fn is_locked(&self) -> bool {
+        match self {
+            Self::Unappended { source, .. } => source.kind() == io::ErrorKind::WouldBlock,
+            _ => false,
+        }
+    }
+
     /// Whether the same step may work later: nothing in the job is wrong, only the disk, a program, the environment of
     /// this process or somebody else.
     pub(super) fn may_pass(&self) -> bool {

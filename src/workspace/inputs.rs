@@ -128,7 +128,7 @@ async fn read(
                 .await?
         }
         (InputSource::Url(input), RunCommands::No) => {
-            return Ok(format!("[not fetched: {}]\n", input.address));
+            return Ok(format!("[not fetched: {}]\n", shown(&input.address)));
         }
         (InputSource::Url(input), RunCommands::Yes) => {
             fetch(input, max_bytes, secrets, &*reader.clock).await?

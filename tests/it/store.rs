@@ -50,6 +50,11 @@ macro_rules! both_stores {
 }
 
 both_stores! {
+    slot_knows_how_the_worst_of_its_items_ended
+    item_whose_answer_is_on_its_way_counts_as_not_delivered_until_it_is_there
+    item_whose_answer_is_on_its_way_is_not_asked_for_by_the_next_slot
+    item_that_another_slot_has_done_as_it_is_is_left_out
+    persons_run_that_was_killed_leaves_no_item_behind
     run_that_waits_for_a_batch_is_left_open_by_a_crash
     answer_of_a_batch_is_taken_down_once_and_owed
     answers_of_many_calls_are_added_up
@@ -57,7 +62,7 @@ both_stores! {
     slot_is_split_once
     item_that_succeeded_as_it_is_is_not_taken_again
     items_that_a_run_leaves_for_good_have_its_outcome
-    items_of_merged_work_go_first_in_the_slot_that_takes_it_over
+    items_that_were_left_go_first_in_the_next_slot_and_are_merged_into_none
     answer_is_owed_from_its_record_on
     delivered_answer_amends_run_slot_and_item
     answer_that_is_given_up_stays_in_the_store

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use offpeak::answer::{Answer, StopReason};
-use offpeak::engine::ports::{Clock, Parcel, Pending, Unready, Workspace};
+use offpeak::engine::ports::{Clock, Parcel, Pending, Reached, Unready, Workspace};
 use offpeak::job::{
     CacheTtl, Check, Delivery, FrontMatter, GroupId, Handing, Input, InputSource, Job, JobId,
     JobState, KeyId, OnEmptyInput, Output, Presence, Previous, Request, Schedule, SystemBlock,
@@ -176,9 +176,15 @@ impl Bench {
             slot: slot_ref(),
             item: None,
             answer,
-            placed: 0,
+            reached: nowhere(),
+            newer: &[],
         }
     }
+}
+
+/// That an answer has reached no place yet; each its own.
+fn nowhere() -> &'static Reached {
+    Box::leak(Box::default())
 }
 
 fn words(words: &[&str]) -> Vec<String> {

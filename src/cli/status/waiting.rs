@@ -122,6 +122,7 @@ mod tests {
             },
             tries: 1,
             placed: 0,
+            newer: Vec::new(),
             since: at("2026-12-01T20:00:09Z"),
             not_before: at("2026-12-01T20:05:00Z"),
         }

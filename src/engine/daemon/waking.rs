@@ -1,5 +1,6 @@
 //! A wake-up: what is due, what was left behind, and where the clock stands.
 
+use std::collections::BTreeMap;
 use std::mem::take;
 use std::pin::pin;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use futures_util::stream::StreamExt;
 use futures_util::{FutureExt, select_biased};
 
 use super::super::clocks;
+use super::super::collect::LONGEST_REST;
 use super::super::notice::Notice;
 use super::super::pickup::Place;
 use super::super::ports::{Claim, Claimed, Deferral, Delivery, Fate, OpenBatch, StoreError, Tick};
@@ -18,6 +20,7 @@ use super::super::targets::Targets;
 use super::super::tick::{Scene, Wake, wake};
 use super::super::timeline::Timeline;
 use super::Daemon;
+use crate::job::JobId;
 use crate::outcome::RunId;
 use crate::schedule::Entry;
 use crate::slot::{Origin, Slot};
@@ -28,6 +31,12 @@ pub(super) const SWEEP: Duration = Duration::from_hours(1);
 
 /// How often answers are looked for that a person's run left owed; our own are known.
 const LOOK: Duration = Duration::from_mins(5);
+
+/// Whether an instant has come, or was reckoned by a clock that was ahead and has been set back since: none is set
+/// further ahead.
+fn has_come(at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+    at <= now || at - now > LONGEST_REST + clocks::LONG_STEP
+}
 
 impl Daemon {
     /// Deals with what is due; the answer is how long to sleep at most, `None` while the store fails.
@@ -147,6 +156,8 @@ impl Daemon {
         self.watermark = watermark;
         self.timeline = Arc::new(self.timeline.begun_by(watermark));
         self.promises.clear();
+        self.desk.note_owed();
+        self.desk.note_batch();
         self.look_ahead();
         Ok(())
     }
@@ -253,19 +264,32 @@ impl Daemon {
         let owed = self.desk.world.store.deliveries().await;
         let owed = owed.inspect_err(|_| self.desk.note_owed())?;
         self.look_at = elapsed + LOOK;
-        let (due, later): (Vec<Delivery>, Vec<Delivery>) =
-            owed.into_iter().partition(|it| it.not_before <= now);
+        let (due, later): (Vec<Delivery>, Vec<Delivery>) = owed
+            .into_iter()
+            .partition(|it| has_come(it.not_before, now));
         self.owed_at = later.first().map(|it| it.not_before);
-        if due.is_empty() || self.desk.failures() > 0 {
+        if due.is_empty() {
+            return Ok(());
+        }
+        if self.desk.failures() > 0 {
+            self.desk.note_owed();
             return Ok(());
         }
         let mark = Arc::new(());
         self.delivering = Arc::downgrade(&mark);
-        let runner = self.runner(&self.timeline);
-        self.running.push(Box::pin(async move {
-            runner.redeliver(due).await;
-            drop(mark);
-        }));
+        // One job's slow place must not hold up the answers of another.
+        let mut of_jobs: BTreeMap<JobId, Vec<Delivery>> = BTreeMap::new();
+        for delivery in due {
+            let job = delivery.slot.job.clone();
+            of_jobs.entry(job).or_default().push(delivery);
+        }
+        for due in of_jobs.into_values() {
+            let (runner, mark) = (self.runner(&self.timeline), Arc::clone(&mark));
+            self.running.push(Box::pin(async move {
+                runner.redeliver(due).await;
+                drop(mark);
+            }));
+        }
         Ok(())
     }
 
@@ -286,10 +310,15 @@ impl Daemon {
         }
         let open = self.desk.world.store.batches().await;
         let open = open.inspect_err(|_| self.desk.note_batch())?;
-        let (due, later): (Vec<OpenBatch>, Vec<OpenBatch>) =
-            open.into_iter().partition(|it| it.batch.look_at <= now);
+        let (due, later): (Vec<OpenBatch>, Vec<OpenBatch>) = open
+            .into_iter()
+            .partition(|it| has_come(it.batch.look_at, now));
         self.batch_at = later.first().map(|it| it.batch.look_at);
-        if due.is_empty() || self.desk.failures() > 0 {
+        if due.is_empty() {
+            return Ok(());
+        }
+        if self.desk.failures() > 0 {
+            self.desk.note_batch();
             return Ok(());
         }
         let mark = Arc::new(());

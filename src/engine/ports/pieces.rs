@@ -40,6 +40,8 @@ pub struct Progress {
     pub open: Option<Vec<Item>>,
     /// How many items it was split into.
     pub of: usize,
+    /// The worst end of those that have one, success left out; an answer that is owed counts as not delivered.
+    pub worst: Option<Outcome>,
     /// The texts of the steps that were answered, in order.
     pub steps: Vec<StepAnswer>,
 }
@@ -88,7 +90,7 @@ pub struct PieceEnd {
 /// How a try to deliver an answer ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryEnd {
-    /// How many of the places have it now.
+    /// The kinds of places that have it now, as [`Reached::bits`](super::Reached::bits).
     pub placed: u32,
     /// Where it went, if that is a file.
     pub output: Option<PathBuf>,
@@ -122,8 +124,10 @@ pub struct Delivery {
     pub answer: Answer,
     /// How often it was tried.
     pub tries: u32,
-    /// How many places have it.
+    /// The kinds of places that have it, as [`Reached::bits`](super::Reached::bits).
     pub placed: u32,
+    /// The files that hold answers of later slots of its job.
+    pub newer: Vec<PathBuf>,
     /// When it came.
     pub since: DateTime<Utc>,
     /// Not before this instant.

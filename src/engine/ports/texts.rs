@@ -1,6 +1,7 @@
 //! What goes to and fro between the engine and a workspace.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::answer::Answer;
 use crate::job::Job;
@@ -54,8 +55,63 @@ pub struct Parcel<'a> {
     pub item: Option<&'a Item>,
     /// What the model wrote.
     pub answer: &'a Answer,
-    /// How many of the output's places have it already, in their order: file, append, command, webhook.
-    pub placed: u32,
+    /// The kinds of places that have it already, and those that get it now.
+    pub reached: &'a Reached,
+    /// Files that a later slot's answer stands in; they are left alone.
+    pub newer: &'a [PathBuf],
+}
+
+/// A kind of place that an answer goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A file of its own.
+    File,
+    /// The end of a file.
+    Append,
+    /// A program.
+    Command,
+    /// A webhook.
+    Webhook,
+}
+
+/// The kinds of places that an answer has reached. Known at any moment, also when a delivery is cut off.
+#[derive(Debug, Default)]
+pub struct Reached(AtomicU32);
+
+impl Reached {
+    /// As it was stored, see [`Reached::bits`].
+    #[must_use]
+    pub const fn new(bits: u32) -> Self {
+        Self(AtomicU32::new(bits))
+    }
+
+    /// To be stored: the kinds, not their order in an output that may be edited meanwhile.
+    #[must_use]
+    pub fn bits(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Whether this kind of place has the answer.
+    #[must_use]
+    pub fn has(&self, place: Place) -> bool {
+        self.bits() & place.bit() != 0
+    }
+
+    /// It has it now.
+    pub fn add(&self, place: Place) {
+        self.0.fetch_or(place.bit(), Ordering::Relaxed);
+    }
+}
+
+impl Place {
+    const fn bit(self) -> u32 {
+        match self {
+            Self::File => 1,
+            Self::Append => 2,
+            Self::Command => 4,
+            Self::Webhook => 8,
+        }
+    }
 }
 
 /// An answer that did not get everywhere.
@@ -63,8 +119,6 @@ pub struct Parcel<'a> {
 pub struct Undelivered {
     /// A sentence for a person.
     pub message: String,
-    /// How many of the output's places have it now.
-    pub placed: u32,
     /// Where it went, if that is a file.
     pub output: Option<PathBuf>,
     /// Whether another try may end better: the place itself is no mistake in the job.

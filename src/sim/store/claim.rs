@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use super::rows::{Rows, Start};
+use super::rows::{DeferralRow, Rows, Start};
 use crate::engine::keep::{self, DeferralState};
 use crate::engine::ports::{Claim, Claimed, Fate, Tick};
 use crate::outcome::{Outcome, RunId, SkipReason, YieldReason};
@@ -81,7 +81,9 @@ impl Rows {
         let merged: Vec<usize> = (0..self.deferrals.len())
             .filter(|&at| {
                 let row = &self.deferrals[at];
-                row.state == DeferralState::Pending && keep::makes_same_call(slot, &row.deferral)
+                let parts = self.parts(&row.deferral.slot);
+                row.state == DeferralState::Pending
+                    && keep::makes_same_call(slot, &row.deferral, parts)
             })
             .collect();
         for at in merged {
@@ -95,6 +97,18 @@ impl Rows {
             self.run_row(run).run.note = Some(keep::merged_note(slot));
             let of = self.deferrals[at].deferral.slot.clone();
             self.close_rest(run, &of, &Outcome::Skipped(SkipReason::Merged));
+        }
+    }
+}
+
+impl DeferralRow {
+    pub(super) fn start(&self, now: DateTime<Utc>) -> Start {
+        Start {
+            slot: self.deferral.slot.clone(),
+            group: self.deferral.group.clone(),
+            model: self.model.clone(),
+            origin: self.deferral.wait.origin,
+            now,
         }
     }
 }

@@ -74,6 +74,9 @@ impl Rows {
             })
             .collect();
         let slot = again::slot_again(&runs, &open, asked.fire_at)?;
+        if self.is_owed_for(&slot) {
+            return Err(NotAgain::Owed(slot));
+        }
         let run = self.start(Start {
             slot: slot.clone(),
             group: asked.group,

@@ -1,22 +1,20 @@
 //! Calls, items and deliveries in memory.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
+use super::deliveries::{DeliveryRow, State};
 use super::rows::{Rows, RunRow};
 use crate::answer::Answer;
-use crate::engine::keep;
+use crate::engine::keep::{self, Parts};
 use crate::engine::pieces::{self, Memory};
-use crate::engine::ports::{
-    After, Brought, Delivery, DeliveryEnd, Finish, Offer, PieceEnd, Progress, Redelivered, Role,
-    StepAnswer,
-};
+use crate::engine::ports::{After, Brought, Finish, Offer, PieceEnd, Progress, Role, StepAnswer};
+use crate::job::Which;
 use crate::money::Dollars;
-use crate::outcome::{Outcome, Run, RunId, SkipReason};
+use crate::outcome::{FailReason, Outcome, Run, RunId};
 use crate::piece::{CallName, Item};
-use crate::slot::{Origin, Slot};
+use crate::slot::Slot;
 
 /// What a call of a run brought.
 #[derive(Debug)]
@@ -31,26 +29,11 @@ pub(super) struct CallRow {
 }
 
 #[derive(Debug)]
-pub(super) struct DeliveryRow {
-    state: State,
-    tries: u32,
-    placed: u32,
-    since: DateTime<Utc>,
-    not_before: DateTime<Utc>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Pending,
-    Done,
-    GivenUp,
-}
-
-#[derive(Debug)]
 pub(super) struct ItemRow {
     pub(super) item: Item,
     pub(super) run: Option<RunId>,
     pub(super) outcome: Option<Outcome>,
+    pub(super) ended_at: Option<DateTime<Utc>>,
 }
 
 impl Rows {
@@ -65,13 +48,7 @@ impl Rows {
         row.run.count(answer.stop_reason.clone(), answer.usage);
         row.costs.entry(name.clone()).or_default().0 = true;
         row.add_up();
-        let delivery = (role == Role::Owed).then_some(DeliveryRow {
-            state: State::Pending,
-            tries: 0,
-            placed: 0,
-            since: now,
-            not_before: now,
-        });
+        let delivery = (role == Role::Owed).then(|| DeliveryRow::new(now));
         self.calls.push(CallRow {
             run,
             name: name.clone(),
@@ -84,7 +61,10 @@ impl Rows {
 
     /// Writes what a finished run says of its answer, unless that was recorded with the attempt.
     pub(super) fn bring_late(&mut self, finish: &Finish) {
-        let is_known = self.calls.iter().any(|call| call.run == finish.run);
+        let is_it = |call: &CallRow| {
+            call.run == finish.run && matches!(call.role, Role::Owed | Role::Whole)
+        };
+        let is_known = self.calls.iter().rev().any(is_it);
         if let Some(answer) = finish.answer.as_ref().filter(|_| !is_known) {
             let (name, role) = (CallName::only(), keep::role(finish));
             self.run_row(finish.run).pay(&name, finish.cost_usd);
@@ -105,16 +85,21 @@ impl Rows {
             .any(is_pending)
     }
 
+    /// Whether an answer of a slot is still owed.
+    pub(super) fn is_owed_for(&self, slot: &Slot) -> bool {
+        self.of_slot(slot).any(is_pending)
+    }
+
     pub(super) fn text(&self, run: RunId) -> Option<String> {
         let calls = self.calls.iter().filter(|call| call.run == run);
         let texts: Vec<&str> = calls
-            .filter(|call| call.has_text)
+            .filter(|call| call.has_text && call.role != Role::Step)
             .map(|call| call.answer.text.as_str())
             .collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
 
-    pub(super) fn progress(&self, slot: &Slot) -> Progress {
+    pub(super) fn progress(&self, slot: &Slot, which: Which) -> Progress {
         let items = self.items.get(slot);
         let steps = self.of_slot(slot);
         let mut steps: Vec<StepAnswer> = steps
@@ -127,8 +112,9 @@ impl Rows {
             .collect();
         steps.sort_by_key(|step| step.step);
         Progress {
-            open: items.map(|_| self.open_items(slot)),
+            open: items.map(|_| self.undone(slot, which)),
             of: items.map_or(0, Vec::len),
+            worst: self.worst(slot),
             steps,
         }
     }
@@ -146,6 +132,7 @@ impl Rows {
                 item,
                 run: None,
                 outcome: None,
+                ended_at: None,
             });
             let rows: Vec<ItemRow> = rows.collect();
             if !rows.is_empty() {
@@ -159,14 +146,24 @@ impl Rows {
         if let Some(of) = &end.delivery {
             self.end_first((end.run, Some(&end.item)), of);
         }
-        self.close_item(end.run, &end.slot, &end.item, &end.outcome);
+        let then = end.delivery.as_ref().map(|end| &end.then);
+        self.close_item(
+            (end.run, &end.slot, &end.item),
+            (&end.outcome, end.now),
+            then,
+        );
     }
 
     pub(super) fn close_rest(&mut self, run: RunId, slot: &Slot, outcome: &Outcome) {
+        let owed = self.owed_items(slot);
         let open = self.items.get_mut(slot).into_iter().flatten();
         for row in open.filter(|row| row.outcome.is_none()) {
             row.run = Some(run);
-            row.outcome = Some(outcome.clone());
+            row.outcome = Some(if owed.contains(&row.item.name) {
+                Outcome::Failed(FailReason::Output)
+            } else {
+                outcome.clone()
+            });
         }
         let runs = self.names_of(slot);
         for call in &mut self.calls {
@@ -194,108 +191,12 @@ impl Rows {
         }
     }
 
-    pub(super) fn owed(&self) -> Vec<Delivery> {
-        let mut owed: Vec<Delivery> = self
-            .calls
-            .iter()
-            .enumerate()
-            .filter(|(_, call)| is_pending(call))
-            .filter_map(|(at, call)| self.delivery(at, call))
-            .collect();
-        owed.sort_by_key(|delivery| (delivery.not_before, delivery.id));
-        owed
-    }
-
-    pub(super) fn redelivered(&mut self, told: &Redelivered) {
-        let at = usize::try_from(told.id).unwrap_or(usize::MAX);
-        let Some(call) = self.calls.get_mut(at).filter(|call| is_pending(call)) else {
-            return;
-        };
-        let Some(row) = &mut call.delivery else {
-            return;
-        };
-        row.end(&told.end);
-        let (run, tries, item) = (call.run, row.tries, call.name.item.clone());
-        match &told.end.then {
-            After::Done => {
-                if !keep::keeps_text(told.end.output.as_deref(), Some(&told.end.then)) {
-                    self.drop_text((run, item.as_deref()));
-                }
-                self.amend((run, item), tries, told);
-            }
-            After::Again(..) => {}
-            After::GiveUp(trouble) => {
-                let note = pieces::given_up_note(tries, trouble);
-                self.run_row(run).run.note = Some(note);
-            }
-        }
-    }
-
-    fn amend(&mut self, (run, item): (RunId, Option<Arc<str>>), tries: u32, told: &Redelivered) {
-        let slot = slot_of(&self.run_row(run).run);
-        if let Some(item) = item {
-            self.close_item(run, &slot, &item, &Outcome::Succeeded);
-        }
-        let rows = self.items.get(&slot).into_iter().flatten();
-        let outcomes: Vec<Outcome> = rows
-            .filter(|row| row.run == Some(run))
-            .filter_map(|row| row.outcome.clone())
-            .collect();
-        let row = &mut self.run_row(run).run;
-        let ended = row.outcome.clone();
-        let Some(outcome) = ended.and_then(|it| pieces::amended(&it, outcomes.iter())) else {
-            return;
-        };
-        row.outcome = Some(outcome.clone());
-        row.note = Some(pieces::delivered_note(tries, told.now));
-        row.output = told.end.output.clone().or(row.output.take());
-        if row.origin == Origin::Scheduled {
-            self.slots.insert(slot, Some(outcome));
-        }
-    }
-
-    fn delivery(&self, at: usize, call: &CallRow) -> Option<Delivery> {
-        let row = call.delivery.as_ref()?;
-        let run = &self.runs.iter().find(|row| row.run.id == call.run)?.run;
-        run.outcome.as_ref()?;
-        let slot = slot_of(run);
-        let name = call.name.item.as_deref();
-        let items = self.items.get(&slot).into_iter().flatten();
-        let mut items = items.filter(|row| Some(row.item.name.as_str()) == name);
-        Some(Delivery {
-            id: i64::try_from(at).unwrap_or(i64::MAX),
-            run: call.run,
-            item: items.next().map(|row| row.item.clone()),
-            slot,
-            answer: call.answer.clone(),
-            tries: row.tries,
-            placed: row.placed,
-            since: row.since,
-            not_before: row.not_before,
-        })
-    }
-
-    fn end_first(&mut self, (run, item): (RunId, Option<&str>), end: &DeliveryEnd) {
-        let calls = self.calls.iter_mut();
-        let mut calls = calls.filter(|call| call.run == run && call.name.item.as_deref() == item);
-        if let Some(row) = calls.find_map(|call| call.delivery.as_mut()) {
-            row.end(end);
-        }
-        if !keep::keeps_text(end.output.as_deref(), Some(&end.then)) {
-            self.drop_text((run, item));
-        }
-    }
-
-    fn drop_text(&mut self, (run, item): (RunId, Option<&str>)) {
-        for call in &mut self.calls {
-            let is_it = call.run == run && call.name.item.as_deref() == item;
-            if is_it && matches!(call.role, Role::Owed | Role::Whole) {
-                call.has_text = false;
-            }
-        }
-    }
-
-    fn close_item(&mut self, run: RunId, slot: &Slot, name: &str, outcome: &Outcome) {
+    pub(super) fn close_item(
+        &mut self,
+        (run, slot, name): (RunId, &Slot, &str),
+        (outcome, now): (&Outcome, DateTime<Utc>),
+        then: Option<&After>,
+    ) {
         let rows = self.items.get_mut(slot).into_iter().flatten();
         let mut rows = rows.filter(|row| row.item.name == name);
         let Some(row) = rows.next() else {
@@ -303,12 +204,70 @@ impl Rows {
         };
         row.run = Some(run);
         row.outcome = Some(outcome.clone());
+        row.ended_at = Some(now);
         let memory = Memory {
             mark: row.item.mark.clone(),
-            is_done: *outcome == Outcome::Succeeded,
+            is_done: pieces::is_done(outcome, then),
         };
         let key = (slot.job.clone(), row.item.key.clone());
         self.memory.insert(key, memory);
+    }
+
+    /// Whether a slot's work has items that are still to be done.
+    pub(super) fn parts(&self, slot: &Slot) -> Parts {
+        let mut rows = self.items.get(slot).into_iter().flatten();
+        if rows.any(|row| row.outcome.is_none()) {
+            Parts::Items
+        } else {
+            Parts::One
+        }
+    }
+
+    /// Whether another slot of the job has done an item as it is since its slot.
+    fn is_done_elsewhere(&self, slot: &Slot, item: &Item) -> bool {
+        let others = self
+            .items
+            .iter()
+            .filter(|(of, _)| of.job == slot.job && *of != slot);
+        others.flat_map(|(_, rows)| rows).any(|row| {
+            row.item.key == item.key
+                && row.item.mark == item.mark
+                && row.outcome == Some(Outcome::Succeeded)
+                && row.ended_at.is_some_and(|at| at >= slot.fire_at)
+        })
+    }
+
+    /// The open items that no other slot has done as they are; of changed ones also none that is remembered as done.
+    fn undone(&self, slot: &Slot, which: Which) -> Vec<Item> {
+        let mut open = self.open_items(slot);
+        open.retain(|item| !self.is_done_elsewhere(slot, item));
+        if which == Which::ChangedSinceSuccess {
+            open.retain(|item| {
+                let known = self.memory.get(&(slot.job.clone(), item.key.clone()));
+                let is_same = |known: &Memory| known.mark == item.mark && !item.mark.is_empty();
+                !known.is_some_and(|known| known.is_done && is_same(known))
+            });
+        }
+        open
+    }
+
+    /// How the worst item of a slot ended so far; one whose answer is on its way counts as not delivered.
+    fn worst(&self, slot: &Slot) -> Option<Outcome> {
+        let owed = self.owed_items(slot);
+        let rows = self.items.get(slot).into_iter().flatten();
+        let mut ends: Vec<Outcome> = rows.clone().filter_map(|row| row.outcome.clone()).collect();
+        let is_open = |row: &&ItemRow| row.outcome.is_none() && owed.contains(&row.item.name);
+        if rows.clone().any(|row| is_open(&row)) {
+            ends.push(Outcome::Failed(FailReason::Output));
+        }
+        pieces::worst(ends.iter())
+    }
+
+    /// The names of a slot's items whose answers are on their way.
+    fn owed_items(&self, slot: &Slot) -> BTreeSet<String> {
+        let owed = self.of_slot(slot).filter(|call| is_pending(call));
+        owed.filter_map(|call| call.name.item.as_deref().map(str::to_owned))
+            .collect()
     }
 
     fn open_items(&self, slot: &Slot) -> Vec<Item> {
@@ -331,17 +290,12 @@ impl Rows {
             .items
             .iter()
             .filter(|(of, _)| of.job == slot.job && *of != slot);
-        let is_left = |row: &&ItemRow| {
-            matches!(
-                row.outcome,
-                None | Some(Outcome::Skipped(SkipReason::Merged))
-            )
-        };
+        let is_left = |row: &&ItemRow| row.outcome.is_none();
         let left = others.flat_map(|(_, rows)| rows.iter().filter(is_left));
         left.map(|row| row.item.key.clone()).collect()
     }
 
-    fn names_of(&self, slot: &Slot) -> BTreeSet<RunId> {
+    pub(super) fn names_of(&self, slot: &Slot) -> BTreeSet<RunId> {
         let runs = self.runs.iter().map(|row| &row.run);
         runs.filter(|run| slot_of(run) == *slot)
             .map(|run| run.id)
@@ -370,28 +324,13 @@ impl RunRow {
     }
 }
 
-impl DeliveryRow {
-    fn end(&mut self, end: &DeliveryEnd) {
-        self.tries += 1;
-        self.placed = end.placed;
-        self.state = match &end.then {
-            After::Done => State::Done,
-            After::Again(at, _) => {
-                self.not_before = *at;
-                State::Pending
-            }
-            After::GiveUp(_) => State::GivenUp,
-        };
-    }
-}
-
-fn is_pending(call: &CallRow) -> bool {
+pub(super) fn is_pending(call: &CallRow) -> bool {
     call.delivery
         .as_ref()
         .is_some_and(|row| row.state == State::Pending)
 }
 
-fn slot_of(run: &Run) -> Slot {
+pub(super) fn slot_of(run: &Run) -> Slot {
     Slot {
         fire_at: run.fire_at,
         job: run.job.clone(),

@@ -15,7 +15,7 @@ use crate::engine::ports::{
 use crate::guard::{Guard, Permit, Refusal};
 use crate::job::{GroupId, JobId};
 use crate::money::Dollars;
-use crate::outcome::{Attempt, DeferredTo, Outcome, Run, RunId};
+use crate::outcome::{Attempt, DeferredTo, FailReason, Outcome, Run, RunId};
 use crate::piece::CallName;
 use crate::slot::{Origin, Slot};
 
@@ -156,6 +156,9 @@ impl Rows {
             Ok(permit) => permit,
             Err(refusal) => return Ok(Err(refusal)),
         };
+        let row = self.run_row(ask.run);
+        let lease = keep::lease_after(now, ask.lease);
+        row.lease_until = row.lease_until.map(|until| until.max(lease));
         let attempt = Attempt {
             call: ask.call.clone(),
             n: ask.n,
@@ -255,6 +258,7 @@ impl Rows {
             } = keep::cut_off(&self.run_row(id).run, (carried_wait.as_ref(), is_owed), now);
             self.close(id, outcome, now);
             self.run_row(id).run.note = Some(note);
+            let is_closed = wait.is_none();
             match (wait, carried) {
                 (Some(wait), _) => self.defer(id, wait),
                 (None, Some(at)) => {
@@ -262,6 +266,14 @@ impl Rows {
                     self.deferrals[at].ended_at = Some(now);
                 }
                 (None, None) => {}
+            }
+            if is_closed {
+                let run = &self.run_row(id).run;
+                let slot = Slot {
+                    fire_at: run.fire_at,
+                    job: run.job.clone(),
+                };
+                self.close_rest(id, &slot, &Outcome::Failed(FailReason::Interrupted));
             }
         }
         self.runs
@@ -365,18 +377,6 @@ impl Rows {
     /// The row of a run that is known to exist: names count up from 1 and none is ever removed.
     pub(super) fn run_row(&mut self, id: RunId) -> &mut RunRow {
         &mut self.runs[index(id)]
-    }
-}
-
-impl DeferralRow {
-    pub(super) fn start(&self, now: DateTime<Utc>) -> Start {
-        Start {
-            slot: self.deferral.slot.clone(),
-            group: self.deferral.group.clone(),
-            model: self.model.clone(),
-            origin: self.deferral.wait.origin,
-            now,
-        }
     }
 }
 

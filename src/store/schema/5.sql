@@ -33,7 +33,8 @@ CREATE TABLE items (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX items_by_name ON items (job, fire_at, name);
 CREATE INDEX items_by_run ON items (run) WHERE run IS NOT NULL;
-CREATE INDEX items_left ON items (job, key) WHERE (outcome IS NULL OR reason = 'merged');
+CREATE INDEX items_left ON items (job, key) WHERE outcome IS NULL;
+CREATE INDEX items_by_key ON items (job, key);
 CREATE INDEX items_by_age ON items (fire_at);
 
 -- What `changed_since` looks at: the content with which an item was tried last.

@@ -73,6 +73,17 @@ fn file_whose_call_fails_does_not_keep_the_others_from_their_answers() {
     let run = only_run(&scenario);
     assert_eq!(run["outcome"], "failed");
     assert_eq!(of_attempts(&run, "status"), json!([200, 400, 200]));
+    let told = scenario.run(&["history", "a", "--items"]).exits(0);
+    told.says("\na.txt  succeeded\nb.txt  failed: fatal  status 400");
+    let told = scenario.run(&["history", "a", "--items", "--format", "json"]);
+    let items = told.exits(0).json()["items"].clone();
+    let words: Vec<&str> = items
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["outcome"].as_str().unwrap())
+        .collect();
+    assert_eq!(words, ["succeeded", "failed", "succeeded"]);
 }
 
 #[test]

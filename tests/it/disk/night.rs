@@ -14,7 +14,8 @@ use offpeak::engine::ports::{
 };
 use offpeak::engine::{Notice, Stop, serve};
 use offpeak::guard::{Permit, Refusal};
-use offpeak::outcome::{Run, RunId};
+use offpeak::job::Which;
+use offpeak::outcome::{Outcome, Run, RunId};
 use offpeak::piece::Item;
 use offpeak::schedule::Zones;
 use offpeak::sim::{self, Scripted, SimDice, SimPlan, SimUpstream, SimWorkspace, VirtualClock};
@@ -102,8 +103,8 @@ impl Store for OnDisk {
         at_once(self.0.looked(run, next))
     }
 
-    fn progress<'a>(&'a self, slot: &'a Slot) -> Stored<'a, Progress> {
-        at_once(self.0.progress(slot))
+    fn progress<'a>(&'a self, slot: &'a Slot, which: Which) -> Stored<'a, Progress> {
+        at_once(self.0.progress(slot, which))
     }
 
     fn split<'a>(
@@ -123,7 +124,7 @@ impl Store for OnDisk {
         at_once(self.0.deliveries())
     }
 
-    fn redelivered(&self, end: Redelivered) -> Stored<'_, ()> {
+    fn redelivered(&self, end: Redelivered) -> Stored<'_, Option<Outcome>> {
         at_once(self.0.redelivered(end))
     }
 

@@ -230,3 +230,58 @@ fn a_run_that_a_person_asks_for_is_answered_at_once() {
     assert_eq!(finish.outcome, Outcome::Succeeded);
     assert!(batches.handed_in().is_empty());
 }
+
+#[test]
+fn a_clock_that_was_set_back_keeps_no_batch_waiting() {
+    let (house, batches) = house(rotation(), |clock| SimBatches::healthy(clock, HOUR));
+    house.live_until("2026-12-01T17:03");
+    house.clock.step(-chrono::TimeDelta::hours(14));
+    house.live_for(Duration::from_mins(2));
+    assert_eq!(batches.looks(), 1);
+}
+
+#[test]
+fn a_store_that_fails_when_a_look_is_due_puts_it_off_only() {
+    let (house, batches) = house(rotation(), |clock| SimBatches::healthy(clock, HOUR));
+    house.live_until("2026-12-01T17:03");
+    let script = async {
+        house.until("2026-12-01T17:04").await;
+        house.gate.close();
+        house.until("2026-12-01T17:20").await;
+        house.gate.open();
+    };
+    house.live_beside(2 * HOUR, script);
+    assert_eq!(outcomes(&house), ["succeeded"]);
+    assert_eq!(batches.handed_in().len(), 1);
+}
+
+#[test]
+fn a_proxy_that_refuses_a_look_loses_no_batch() {
+    let (house, batches) = house(rotation(), |clock| SimBatches::healthy(clock, HOUR));
+    house.live_until("2026-12-01T17:03");
+    let forbidden = SendFailure {
+        status: Some(403),
+        ..SendFailure::new(FailureKind::Status, "a page of a proxy")
+    };
+    batches.refuse_looks([forbidden]);
+    house.live_until("2026-12-01T18:30");
+    assert_eq!(outcomes(&house), ["succeeded"]);
+    assert_eq!(batches.handed_in().len(), 1);
+}
+
+#[test]
+fn a_job_that_changed_its_shape_meanwhile_gets_what_was_paid_for() {
+    let (house, _) = house(rotation().with_job("a", each), |clock| {
+        SimBatches::healthy(clock, HOUR)
+    });
+    house.workspace.set_items(&job("a"), items(&["a", "b"]));
+    house.live_until("2026-12-01T17:03");
+    house.plans.send_replace(rotation().build());
+    house.live_until("2026-12-01T18:30");
+    assert_eq!(outcomes(&house), ["succeeded"]);
+    let delivered = house.workspace.delivered().into_iter();
+    assert_eq!(
+        delivered.filter(|(slot, _)| slot.job == job("a")).count(),
+        2
+    );
+}

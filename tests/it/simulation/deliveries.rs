@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use offpeak::engine::again::NotAgain;
 use offpeak::engine::ports::Clock;
 use offpeak::outcome::{Outcome, Run};
 use offpeak::sim::{Fault, SimUpstream};
@@ -84,15 +85,17 @@ fn the_answer_of_a_job_that_is_gone_is_left_in_the_store() {
 }
 
 #[test]
-fn work_that_is_asked_for_again_is_not_delivered_twice() {
+fn work_whose_answer_is_on_its_way_is_not_asked_for_again() {
     let house = broken();
     house.live_until("2026-12-01T17:01");
-    super::pausing::retry(&house, None).unwrap();
+    let refused = super::pausing::retry(&house, None).unwrap_err();
+    assert!(matches!(refused, NotAgain::Owed(_)), "{refused:?}");
     house.workspace.mend_job(&job("a"));
     house.live_for(Duration::from_hours(2));
     let of_a = house.workspace.delivered().into_iter();
     let of_a = of_a.filter(|(slot, _)| slot.job == job("a"));
-    assert_eq!(of_a.count(), 1, "by the new run alone");
+    assert_eq!(of_a.count(), 1);
+    assert_eq!(first(&house).outcome, Some(Outcome::Succeeded));
     house.audit();
 }
 
@@ -107,4 +110,15 @@ fn nothing_is_delivered_again_after_the_stop_signal() {
     let drained = house.live_beside(Duration::from_mins(5), script);
     assert!(drained.is_some());
     assert!(house.workspace.delivered().is_empty());
+}
+
+#[test]
+fn a_clock_that_was_set_back_keeps_no_answer_back() {
+    let house = broken();
+    house.live_until("2026-12-01T17:01");
+    house.workspace.mend_job(&job("a"));
+    house.clock.step(-chrono::TimeDelta::hours(12));
+    house.live_for(Duration::from_mins(2));
+    assert_eq!(first(&house).outcome, Some(Outcome::Succeeded));
+    assert_eq!(house.sends(), ["a@17:00:00"]);
 }

@@ -13,7 +13,8 @@ use offpeak::engine::ports::{
     PickupAt, PieceEnd, Progress, Redelivered, Store, StoreError, Stored, Taken, Tick, Told,
 };
 use offpeak::guard::{Permit, Refusal};
-use offpeak::outcome::{Run, RunId};
+use offpeak::job::Which;
+use offpeak::outcome::{Outcome, Run, RunId};
 use offpeak::piece::Item;
 use offpeak::sim::{MemoryStore, VirtualClock};
 use offpeak::slot::Slot;
@@ -262,8 +263,8 @@ impl Store for GatedStore {
         self.guarded(Step::Write, self.inner.looked(run, next))
     }
 
-    fn progress<'a>(&'a self, slot: &'a Slot) -> Stored<'a, Progress> {
-        self.guarded(Step::Read, self.inner.progress(slot))
+    fn progress<'a>(&'a self, slot: &'a Slot, which: Which) -> Stored<'a, Progress> {
+        self.guarded(Step::Read, self.inner.progress(slot, which))
     }
 
     fn split<'a>(
@@ -283,7 +284,7 @@ impl Store for GatedStore {
         self.guarded(Step::Read, self.inner.deliveries())
     }
 
-    fn redelivered(&self, end: Redelivered) -> Stored<'_, ()> {
+    fn redelivered(&self, end: Redelivered) -> Stored<'_, Option<Outcome>> {
         self.guarded(Step::Write, self.inner.redelivered(end))
     }
 

@@ -385,6 +385,11 @@ fn the_fallback_model_is_asked_when_the_first_is_gone() {
     let (asked, house) = models(vec![gone()]);
     assert_eq!(asked, ["claude-sim", "claude-other"]);
     assert_eq!(house.runs(), ["a scheduled: succeeded"]);
+    let note = house.store.runs()[0].note.clone().unwrap();
+    assert!(
+        note.starts_with("`claude-other` was asked in place of `claude-sim`"),
+        "{note}"
+    );
     let parts: Vec<u32> = house.store.runs()[0]
         .attempts
         .iter()
@@ -434,4 +439,56 @@ fn a_step_whose_model_is_the_fallback_does_not_ask_it_again() {
     let asked: Vec<String> = sent.map(|sent| sent.request.model).collect();
     assert_eq!(asked, ["claude-sim", "claude-other", "claude-other"]);
     assert_eq!(house.runs(), ["a scheduled: failed: fatal"]);
+}
+
+#[test]
+fn items_of_a_list_that_was_rewritten_are_not_lost_to_the_jobs_own_next_slot() {
+    // The later slot took the work over, and lines that stood in no file any more were never sent.
+    let plan = SimPlan::new("Asia/Tokyo")
+        .unwrap()
+        .job("a", "main", &["0 2 * * *", "0 4 * * *"])
+        .unwrap()
+        .with_job("a", each(Which::ChangedSinceSuccess, None));
+    let house = with_items(plan, &ABC, vec![answer(), hint_of_minutes()]);
+    house.live_until("2026-12-01T17:30");
+    let rewritten = [("c.md", "1"), ("z.md", "1")];
+    house.workspace.set_items(&job("a"), items(&rewritten));
+    house.live_until("2026-12-01T19:30");
+    // The later slot does what it finds, and then what is left of the earlier one and not done by it.
+    assert_eq!(
+        asked(&house)[2..],
+        ["c.md@19:00:00", "z.md@19:00:01", "b.md@19:00:02"]
+    );
+    house.check_rows();
+}
+
+#[test]
+fn a_run_that_ends_what_an_earlier_one_left_tells_of_its_failures() {
+    let plan = rotation().with_job("a", each(Which::All, None));
+    let house = with_items(plan, &ABC, vec![refused(), hint_of_minutes()]);
+    house.live_until("2026-12-01T18:00");
+    assert_eq!(
+        house.runs(),
+        [
+            "a scheduled: yielded: hint",
+            "b scheduled: succeeded",
+            "a deferred: failed: fatal"
+        ]
+    );
+    let note = house.store.runs()[2].note.clone().unwrap();
+    let head = "2 of 3 items succeeded in this run; before it one ended as failed: fatal";
+    assert_eq!(note, head);
+}
+
+#[test]
+fn a_list_in_which_nothing_changed_says_so() {
+    let plan = single().with_job("a", each(Which::ChangedSinceSuccess, None));
+    let plan = plan.with_job("a", |planned| {
+        planned.job.on_empty_input = offpeak::job::OnEmptyInput::Fail;
+    });
+    let house = with_items(plan, &ABC, Vec::new());
+    house.live_until("2026-12-02T18:00");
+    assert_eq!(house.runs()[1..], ["a scheduled: skipped: empty_input"]);
+    let note = house.store.runs()[1].note.clone().unwrap();
+    assert_eq!(note, "none of 3 items has changed since it was done");
 }

@@ -103,7 +103,7 @@ fn settle(bench: &Bench, run: RunId, slot: &Slot, item: &str, outcome: Outcome) 
 }
 
 fn progress(bench: &Bench, slot: &Slot) -> Progress {
-    wait(bench.store.progress(slot)).unwrap()
+    wait(bench.store.progress(slot, Which::All)).unwrap()
 }
 
 fn owed(bench: &Bench) -> Vec<Delivery> {
@@ -213,7 +213,7 @@ pub fn items_that_a_run_leaves_for_good_have_its_outcome(bench: &Bench) {
     assert_eq!(progress(bench, &due(0)).open, Some(Vec::new()));
 }
 
-pub fn items_of_merged_work_go_first_in_the_slot_that_takes_it_over(bench: &Bench) {
+pub fn items_that_were_left_go_first_in_the_next_slot_and_are_merged_into_none(bench: &Bench) {
     let run = bench.fire("digest", minute(0));
     let items = [item("a", "1"), item("b", "1")];
     let changed = Which::ChangedSinceSuccess;
@@ -227,8 +227,8 @@ pub fn items_of_merged_work_go_first_in_the_slot_that_takes_it_over(bench: &Benc
         .runs()
         .into_iter()
         .any(|run| run.outcome == Some(Outcome::Skipped(SkipReason::Merged)));
-    assert!(merged);
-    assert_eq!(progress(bench, &due(0)).open, Some(Vec::new()));
+    assert!(!merged);
+    assert_eq!(names(&progress(bench, &due(0)).open.unwrap()), ["a", "b"]);
     let now = [item("0", "1"), item("a", "1"), item("b", "1")];
     assert_eq!(
         names(&split(bench, &due(45), &now, changed)),
@@ -425,4 +425,98 @@ pub fn answer_of_a_batch_is_taken_down_once_and_owed(bench: &Bench) {
     });
     assert_eq!(bench.answer(run), None);
     assert_eq!(owed(bench), []);
+}
+
+pub fn slot_knows_how_the_worst_of_its_items_ended(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    let items = [item("a", "1"), item("b", "1"), item("c", "1")];
+    split(bench, &due(0), &items, Which::All);
+    assert_eq!(progress(bench, &due(0)).worst, None);
+    settle(bench, run, &due(0), "a", Outcome::Succeeded);
+    settle(bench, run, &due(0), "b", Outcome::Failed(FailReason::Fatal));
+    let worst = progress(bench, &due(0)).worst;
+    assert_eq!(worst, Some(Outcome::Failed(FailReason::Fatal)));
+}
+
+pub fn item_whose_answer_is_on_its_way_counts_as_not_delivered_until_it_is_there(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    split(bench, &due(0), &[item("a", "1")], Which::All);
+    bring(bench, run, &name(Some("a"), 1), "text", Role::Owed);
+    let known = progress(bench, &due(0));
+    assert_eq!(known.open, Some(Vec::new()));
+    assert_eq!(known.worst, Some(Outcome::Failed(FailReason::Output)));
+    // A crash; a later run finds nothing to do and ends.
+    wait(bench.store.recover(&[], minute(2))).unwrap();
+    let taken = bench.take(None, minute(45)).unwrap();
+    bench.finish(Finish {
+        carried: Some(taken.deferral.id),
+        ..ended(taken.run, Outcome::Failed(FailReason::Output), minute(46))
+    });
+    let id = owed(bench)[0].id;
+    let told = Redelivered {
+        id,
+        end: done(),
+        now: minute(50),
+    };
+    let counts = wait(bench.store.redelivered(told)).unwrap();
+    assert_eq!(counts, Some(Outcome::Succeeded));
+    assert_eq!(bench.run(taken.run).outcome, Some(Outcome::Succeeded));
+    bench.audit();
+}
+
+pub fn item_whose_answer_is_on_its_way_is_not_asked_for_by_the_next_slot(bench: &Bench) {
+    let run = bench.fire("digest", minute(0));
+    let (items, changed) = ([item("a", "1")], Which::ChangedSinceSuccess);
+    split(bench, &due(0), &items, changed);
+    bring(bench, run, &name(Some("a"), 1), "text", Role::Owed);
+    let end = PieceEnd {
+        run,
+        slot: due(0),
+        item: Arc::from("a"),
+        outcome: Outcome::Failed(FailReason::Output),
+        note: None,
+        delivery: Some(again(minute(3))),
+        now: minute(2),
+    };
+    wait(bench.store.settle(end)).unwrap();
+    bench.finish(ended(run, Outcome::Failed(FailReason::Output), minute(3)));
+    assert_eq!(split(bench, &due(45), &items, changed), []);
+    // Given up, it is asked for again.
+    let end = DeliveryEnd {
+        then: After::GiveUp("no room".to_owned()),
+        ..again(minute(3))
+    };
+    redelivered(bench, owed(bench)[0].id, end);
+    assert_eq!(names(&split(bench, &due(90), &items, changed)), ["a"]);
+}
+
+pub fn item_that_another_slot_has_done_as_it_is_is_left_out(bench: &Bench) {
+    let (items, changed) = ([item("a", "1"), item("b", "1")], Which::ChangedSinceSuccess);
+    bench.fire("digest", minute(0));
+    split(bench, &due(0), &items, changed);
+    let later = bench.fire("digest", minute(45));
+    split(bench, &due(45), &items, changed);
+    settle(bench, later, &due(45), "a", Outcome::Succeeded);
+    let open = |which| {
+        wait(bench.store.progress(&due(0), which))
+            .unwrap()
+            .open
+            .unwrap()
+    };
+    assert_eq!(names(&open(changed)), ["b"]);
+    assert_eq!(names(&open(Which::All)), ["b"]);
+}
+
+pub fn persons_run_that_was_killed_leaves_no_item_behind(bench: &Bench) {
+    let start = offpeak::engine::ports::ManualStart {
+        slot: slot("digest", minute(0)),
+        group: main_group(),
+        model: "claude-test".to_owned(),
+        lease_until: minute(5),
+    };
+    wait(bench.store.begin_manual(start)).unwrap();
+    let (items, changed) = ([item("a", "1")], Which::ChangedSinceSuccess);
+    split(bench, &due(0), &items, changed);
+    wait(bench.store.recover(&[], minute(10))).unwrap();
+    assert_eq!(progress(bench, &due(0)).open, Some(Vec::new()));
 }

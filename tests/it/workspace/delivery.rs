@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use offpeak::answer::Usage;
-use offpeak::engine::ports::{Gathered, Undelivered};
+use offpeak::engine::ports::{Gathered, Place, Reached, Undelivered};
 use offpeak::piece::Item;
 use offpeak::workspace::Reserved;
 
@@ -33,14 +33,18 @@ impl Bench {
         self
     }
 
-    async fn post(&self, url: &str, placed: u32) -> Result<Option<PathBuf>, Undelivered> {
+    async fn post(&self, url: &str, reached: &Reached) -> Result<Option<PathBuf>, Undelivered> {
         let answer = answer("the answer");
         let files = knowing(self.files(), &[("ANSWERS_URL", url)]);
         let parcel = Parcel {
-            placed,
+            reached,
             ..self.parcel(&answer)
         };
         files.deliver(parcel).await
+    }
+
+    async fn post_first(&self, url: &str) -> Result<Option<PathBuf>, Undelivered> {
+        self.post(url, &Reached::default()).await
     }
 
     async fn gather(&self) -> Gathered {
@@ -139,17 +143,18 @@ async fn delivery_goes_on_where_it_stopped() {
         .at(PLANTED, "200 OK\r\n\r\n");
     let mut bench = bench(Some("a.md"), Some("log.md")).webhook();
     bench.job.output.as_mut().unwrap().command = Some(words(COUNT));
-    let lost = bench.post(&web.url(PLANTED), 0).await.unwrap_err();
+    let reached = Reached::default();
+    let lost = bench.post(&web.url(PLANTED), &reached).await.unwrap_err();
     let expected = Undelivered {
         message: "the webhook of `ANSWERS_URL` did not take the answer: the answer has status 500"
             .to_owned(),
-        placed: 3,
         output: Some(bench.path("a.md")),
         may_work_later: true,
     };
     assert_eq!(lost, expected);
+    assert!(reached.has(Place::Command) && !reached.has(Place::Webhook));
     bench.write("a.md", "changed since");
-    let path = bench.post(&web.url(PLANTED), lost.placed).await.unwrap();
+    let path = bench.post(&web.url(PLANTED), &reached).await.unwrap();
     assert_eq!(path, Some(bench.path("a.md")));
     let files = ["a.md", "log.md", "taken"].map(|name| bench.read(name));
     assert_eq!(files, ["changed since", "the answer\n", "the answer"]);
@@ -161,21 +166,70 @@ async fn every_place_is_counted_that_has_the_answer() {
     let mut bench = bench(Some("a.md"), Some("log.md"));
     bench.write("log.md/x", "a folder in its place");
     bench.job.output.as_mut().unwrap().command = Some(words(COUNT));
-    let lost = bench.post("", 0).await.unwrap_err();
+    let reached = Reached::default();
+    let lost = bench.post("", &reached).await.unwrap_err();
     assert_eq!(
-        (lost.placed, lost.output, lost.may_work_later),
+        (reached.bits(), lost.output, lost.may_work_later),
         (1, Some(bench.path("a.md")), true)
     );
     fs::remove_dir_all(bench.path("log.md")).unwrap();
     fs::remove_file(bench.path("a.md")).unwrap();
-    bench.post("", 1).await.unwrap();
+    bench.post("", &reached).await.unwrap();
     assert_eq!(
         (bench.path("a.md").exists(), bench.read("taken")),
         (false, "the answer".to_owned())
     );
     // With every place served there is nothing left to do.
-    bench.post("", 3).await.unwrap();
+    bench.post("", &reached).await.unwrap();
     assert_eq!(bench.read("taken"), "the answer");
+}
+
+#[tokio::test]
+async fn output_that_is_edited_meanwhile_gets_what_it_has_not_got() {
+    // Only how many places had the answer was known: a new one counted as served, or an old one was served twice.
+    let mut bench = bench(None, Some("log.md"));
+    bench.job.output.as_mut().unwrap().command = Some(words(&["false"]));
+    let reached = Reached::default();
+    bench.post("", &reached).await.unwrap_err();
+    let output = bench.job.output.as_mut().unwrap();
+    output.file = Some("a.md".to_owned());
+    output.command = Some(words(COUNT));
+    bench.post("", &reached).await.unwrap();
+    let files = ["a.md", "log.md", "taken"].map(|name| bench.read(name));
+    assert_eq!(files, ["the answer", "the answer\n", "the answer"]);
+}
+
+#[tokio::test]
+async fn older_answer_never_takes_the_place_of_a_newer_one() {
+    let bench = bench(Some("a.md"), Some("log.md"));
+    bench.write("a.md", "of a later slot");
+    let (answer, newer) = (answer("of an older slot"), [bench.path("a.md")]);
+    let parcel = Parcel {
+        newer: &newer,
+        ..bench.parcel(&answer)
+    };
+    bench.files().deliver(parcel).await.unwrap();
+    assert_eq!(bench.read("a.md"), "of a later slot");
+    assert_eq!(bench.read("log.md"), "of an older slot\n");
+}
+
+#[tokio::test]
+async fn program_or_webhook_that_is_not_there_fails_before_anything_is_sent() {
+    let mut bench = bench(Some("a.md"), None);
+    bench.job.output.as_mut().unwrap().command = Some(words(&["bin/no-such-program-here"]));
+    let Gathered::Failed(unready) = bench.gather().await else {
+        panic!("it would be paid for");
+    };
+    assert_eq!(unready.reason, FailReason::Output);
+    assert!(
+        unready.message.contains("no-such-program-here"),
+        "{unready:?}"
+    );
+    let bench = Bench::new("p").output(None, None).webhook();
+    let Gathered::Failed(unready) = bench.gather().await else {
+        panic!("it would be paid for");
+    };
+    assert!(unready.message.contains("ANSWERS_URL"), "{unready:?}");
 }
 
 #[tokio::test]
@@ -189,7 +243,7 @@ async fn webhook_gets_all_that_is_known() {
         ..bench.parcel(&answer)
     };
     assert_eq!(files.deliver(parcel).await, Ok(None));
-    bench.post(&web.url(PLANTED), 0).await.unwrap();
+    bench.post_first(&web.url(PLANTED)).await.unwrap();
     let requests = web.requests();
     let bodies: Vec<_> = requests
         .iter()
@@ -221,15 +275,14 @@ async fn webhook_that_refuses_is_asked_again_only_if_that_may_help() {
         .at("/302", away);
     let bench = Bench::new("p").output(None, None).webhook();
     for (path, may_work_later) in [("/400", false), ("/429", true), ("/302", true)] {
-        let lost = bench.post(&web.url(path), 0).await.unwrap_err();
+        let lost = bench.post_first(&web.url(path)).await.unwrap_err();
         let status = &path[1..];
         assert_eq!(
-            (lost.message, lost.placed, lost.may_work_later),
+            (lost.message, lost.may_work_later),
             (
                 format!(
                     "the webhook of `ANSWERS_URL` did not take the answer: the answer has status {status}"
                 ),
-                0,
                 may_work_later
             )
         );
@@ -248,14 +301,14 @@ async fn webhook_without_an_address_or_an_answer_says_so_and_shows_no_address() 
             "the webhook of `ANSWERS_URL`: it holds no http or https URL",
         ),
     ] {
-        let lost = bench.post(url, 0).await.unwrap_err();
+        let lost = bench.post_first(url).await.unwrap_err();
         assert_eq!(
             (lost.message.as_str(), lost.may_work_later),
             (expected, true)
         );
     }
     bench.timeouts = Timeouts::AtOnce;
-    let lost = bench.post(&web.url(PLANTED), 0).await.unwrap_err();
+    let lost = bench.post_first(&web.url(PLANTED)).await.unwrap_err();
     assert_eq!(
         lost.message,
         "the webhook of `ANSWERS_URL` did not answer within 30s"

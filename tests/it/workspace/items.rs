@@ -87,7 +87,8 @@ impl Bench {
             slot: &slot,
             item: Some(item),
             answer: &answer,
-            placed: 0,
+            reached: nowhere(),
+            newer: &[],
         };
         let delivered = self.files().deliver(parcel).await;
         let path = delivered.map_err(|undelivered| undelivered.message)?;
@@ -353,7 +354,8 @@ async fn incomplete_answer_is_kept_beside_the_output_of_its_item() {
         slot: &slot,
         item: Some(&items[0]),
         answer: &answer,
-        placed: 0,
+        reached: nowhere(),
+        newer: &[],
     };
     let kept = bench.files().keep_beside(parcel).await.unwrap().unwrap();
     let name = kept.file_name().unwrap().to_str().unwrap();
@@ -373,7 +375,8 @@ async fn incomplete_answers_of_items_that_share_a_file_are_kept_apart() {
             slot: &slot,
             item: Some(&item),
             answer: &answer,
-            placed: 0,
+            reached: nowhere(),
+            newer: &[],
         };
         let kept = bench.files().keep_beside(parcel).await.unwrap().unwrap();
         names.push(kept.file_name().unwrap().to_str().unwrap().to_owned());

@@ -334,7 +334,7 @@ async fn preview_fetches_nothing_unless_asked() {
     };
     assert_eq!(
         request.prompt,
-        format!("[[not fetched: {}]\n]", web.url("/?a"))
+        format!("[[not fetched: {}?…]\n]", web.url("/"))
     );
     assert_eq!(web.requests(), [""; 0]);
 }
