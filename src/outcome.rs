@@ -53,6 +53,16 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Every word of [`Outcome::as_str`], for parsers.
+    pub const WORDS: [&'static str; 6] = [
+        "succeeded",
+        "incomplete",
+        "yielded",
+        "exhausted",
+        "failed",
+        "skipped",
+    ];
+
     /// The word used in the store, in JSON and in tables.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {

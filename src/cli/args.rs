@@ -1,7 +1,9 @@
 //! The command line as clap sees it.
 
 mod models;
+mod past;
 mod person;
+mod report;
 
 use std::path::PathBuf;
 
@@ -9,7 +11,9 @@ use chrono::{DateTime, NaiveDate, Utc};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub use models::Models;
+pub use past::{History, Moment, Why};
 pub use person::{DropWork, Pause, Resume, Retry};
+pub use report::{By, Report};
 
 /// A cron-style scheduler daemon for Claude API calls.
 ///
@@ -73,6 +77,8 @@ pub enum Format {
     Github,
     /// SARIF 2.1.0 for code scanning; of `validate` only.
     Sarif,
+    /// A table for spreadsheets; of `report` only.
+    Csv,
 }
 
 /// What to do.
@@ -98,6 +104,10 @@ pub enum Command {
     Status,
     /// List what happened to every slot.
     History(History),
+    /// Tell in sentences what a slot did, and why.
+    Why(Why),
+    /// Show how fast, how often and at what price work was done, and what made the slowest slow.
+    Report(Report),
     /// Keep a job or a group still: its slots are skipped, its deferred work waits.
     Pause(Pause),
     /// Lift a pause; of a group the hold too, and close its breaker.
@@ -247,26 +257,6 @@ pub struct Demo {
     /// Makes latencies and jitter repeatable; drawn and printed if not given.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-}
-
-/// Arguments of `history`.
-#[derive(Debug, ClapArgs)]
-pub struct History {
-    /// Only this job.
-    #[arg(value_name = "JOB")]
-    pub job: Option<String>,
-    /// Only the newest N runs.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
-    pub limit: u32,
-    /// Print the answers that the store has kept: those that went to no file.
-    #[arg(long)]
-    pub text: bool,
-    /// Show how each item of runs with `for_each` ended.
-    #[arg(long)]
-    pub items: bool,
-    /// Only runs that started at or after this instant.
-    #[arg(long, value_name = "INSTANT", value_parser = instant)]
-    pub since: Option<DateTime<Utc>>,
 }
 
 /// What to do with the store.

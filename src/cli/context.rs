@@ -128,9 +128,14 @@ impl Context {
     /// The settings for a command that looks back or talks to the store. Job files do not matter to it, readable or not:
     /// a person needs it most when one of them is broken. The settings file says where the store is.
     pub fn settings(&self) -> Result<Config, CliError> {
+        self.settings_reading().map(|reading| reading.config)
+    }
+
+    /// The same with the places of what could be read.
+    pub fn settings_reading(&self) -> Result<Reading, CliError> {
         let reading = self.read(&[]);
         if reading.are_settings_read() || self.global.store.is_some() {
-            Ok(reading.config)
+            Ok(reading)
         } else {
             Err(CliError::unreadable(reading))
         }

@@ -5,8 +5,9 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::{CliError, Context, Exit, args, json as twins, times};
-use crate::job::JobId;
+use super::{CliError, Context, Exit, args, json as twins, linting, times};
+use crate::config::Config;
+use crate::job::{GroupId, JobId};
 use crate::outcome::{Run, RunId};
 use crate::report;
 use crate::store::{HistoryFilter, ItemEnd, SqliteStore};
@@ -20,13 +21,20 @@ pub fn run(context: &Context, args: &args::History, out: &mut dyn Write) -> Resu
     };
     let filter = HistoryFilter {
         job: job.clone(),
+        group: args.group.as_ref().map(GroupId::new),
+        outcome: args.outcome.clone(),
         from: args.since,
+        until: args.until,
         limit: Some(args.limit),
-        ..HistoryFilter::default()
     };
     let runs = context.block_on(async { Ok(store.history(filter).await?) })?;
     if let Some(job) = job.filter(|job| runs.is_empty() && !config.plan.jobs.contains_key(job)) {
         return Err(context.unknown_job(&config, job.as_str()));
+    }
+    let group = args.group.as_ref().map(GroupId::new);
+    if let Some(group) = group.filter(|it| runs.is_empty() && !config.plan.groups.contains_key(it))
+    {
+        return Err(unknown_group(&config, &group));
     }
     let texts = if args.text {
         context.block_on(kept(&store, &runs))?
@@ -69,6 +77,14 @@ pub fn run(context: &Context, args: &args::History, out: &mut dyn Write) -> Resu
         }
     }
     Ok(Exit::Done)
+}
+
+fn unknown_group(config: &Config, group: &GroupId) -> CliError {
+    let known: Vec<&str> = config.plan.groups.keys().map(GroupId::as_str).collect();
+    CliError::Refused {
+        what: format!("there is no group `{group}`"),
+        help: linting::nearest("group", group.as_str(), &known),
+    }
 }
 
 /// The answers that went to no file.

@@ -26,7 +26,7 @@ pub fn instant(at: DateTime<Utc>) -> String {
 }
 
 /// Drops the members that are null: absent fields are left out.
-fn compact(mut value: Value) -> Value {
+pub(super) fn compact(mut value: Value) -> Value {
     if let Value::Object(map) = &mut value {
         map.retain(|_, member| !member.is_null());
     }

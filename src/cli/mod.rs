@@ -35,6 +35,7 @@ mod pause;
 mod plan;
 mod prompts;
 mod reload;
+mod report;
 mod resume;
 mod retry;
 mod routes;
@@ -52,6 +53,7 @@ mod telling;
 mod times;
 mod tolls;
 mod validate;
+mod why;
 
 pub use args::Args;
 pub use context::Context;
@@ -81,6 +83,12 @@ fn dispatch(context: &Context, command: Command, out: &mut dyn Write) -> Result<
     if !matches!(command, Command::Validate(_)) {
         context.refuse_formats_of_validate("is for `validate` only")?;
     }
+    if context.global.format == Format::Csv && !matches!(command, Command::Report(_)) {
+        return Err(CliError::Refused {
+            what: "`--format csv` is for `report` only".to_owned(),
+            help: "use `--format human` or `--format json`".to_owned(),
+        });
+    }
     match command {
         Command::Init(args) => init::run(context, &args, out),
         Command::Validate(args) => validate::run(context, &args, out),
@@ -92,6 +100,8 @@ fn dispatch(context: &Context, command: Command, out: &mut dyn Write) -> Result<
         Command::Demo(args) => demo::run(context, &args, out),
         Command::Status => status::run(context, out),
         Command::History(args) => history::run(context, &args, out),
+        Command::Why(args) => why::run(context, &args, out),
+        Command::Report(args) => report::run(context, &args, out),
         Command::Pause(args) => pause::run(context, &args, out),
         Command::Resume(args) => resume::run(context, &args, out),
         Command::Retry(args) => retry::run(context, &args, out),
@@ -114,7 +124,7 @@ impl Context {
     /// Refuses a format that only findings can be written in; `why` follows its name.
     fn refuse_formats_of_validate(&self, why: &str) -> Result<(), CliError> {
         let name = match self.global.format {
-            Format::Human | Format::Json => return Ok(()),
+            Format::Human | Format::Json | Format::Csv => return Ok(()),
             Format::Github => "github",
             Format::Sarif => "sarif",
         };

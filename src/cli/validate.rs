@@ -53,7 +53,8 @@ pub fn run(
     let proof = proof(context, args, (reading, from), applied);
     let Proof { shown, .. } = &proof;
     let printed = match context.global.format {
-        Format::Human => out
+        // Tables are of `report` only, and refused before.
+        Format::Human | Format::Csv => out
             .write_all(&told)
             .and_then(|()| as_text(context, &proof, out)),
         Format::Json => writeln!(out, "{}", as_json(&proof, mending.as_ref())),

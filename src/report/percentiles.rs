@@ -5,6 +5,9 @@ use std::time::Duration;
 /// Below this many samples, p99 is the maximum or next to it.
 const FEW: usize = 100;
 
+/// Below this many samples, p95 is the maximum or next to it.
+const VERY_FEW: usize = 20;
+
 /// Percentiles of measured spans.
 ///
 /// ```
@@ -57,6 +60,12 @@ impl Percentiles {
     pub fn is_few(&self) -> bool {
         self.samples < FEW
     }
+
+    /// Whether there are too few samples for any of the figures to say much.
+    #[must_use]
+    pub fn is_very_few(&self) -> bool {
+        self.samples < VERY_FEW
+    }
 }
 
 /// How long work took from the instant at which it was due, deferrals included.
@@ -103,7 +112,7 @@ impl Completion {
 }
 
 /// The nearest rank, counted from 0: the smallest that has `percent` of all at or below it.
-fn rank(percent: usize, of: usize) -> usize {
+pub(super) fn rank(percent: usize, of: usize) -> usize {
     (percent * of).div_ceil(100).saturating_sub(1)
 }
 
@@ -160,6 +169,7 @@ mod tests {
         let figures = |n: usize| Percentiles::of(&mut vec![Duration::ZERO; n]).unwrap();
         assert!(figures(99).is_few());
         assert!(!figures(100).is_few());
+        assert!(figures(19).is_very_few() && !figures(20).is_very_few());
     }
 
     #[test]

@@ -58,7 +58,7 @@ fn counts(summary: &Summary, view: &View) -> String {
     lay_out(&rows, &[Align::Left, Align::Left], view.width)
 }
 
-fn tokens(tokens: &Tokens) -> String {
+pub(super) fn tokens(tokens: &Tokens) -> String {
     let counted = &tokens.counted;
     let written = counted.cache_write_5m_tokens + counted.cache_write_1h_tokens;
     let mut parts = vec![
@@ -71,7 +71,7 @@ fn tokens(tokens: &Tokens) -> String {
     parts.join(", ")
 }
 
-fn dollars(dollars: &Costs) -> String {
+pub(super) fn dollars(dollars: &Costs) -> String {
     let mut parts = vec![format!("{:.4}", dollars.known.as_f64())];
     parts.extend(unknown(dollars.unknown, "cost"));
     parts.join(", ")
@@ -101,7 +101,7 @@ fn spans(summary: &Summary, view: &View) -> String {
     lay_out(&rows, &aligns, view.width)
 }
 
-fn percentile_row(word: &str, figures: Option<&Percentiles>) -> Vec<String> {
+pub(super) fn percentile_row(word: &str, figures: Option<&Percentiles>) -> Vec<String> {
     let Some(figures) = figures else {
         return row(word, [None; 4], "no attempts".to_owned());
     };
@@ -118,7 +118,7 @@ fn percentile_row(word: &str, figures: Option<&Percentiles>) -> Vec<String> {
     )
 }
 
-fn completion_row(completion: &Completion) -> Vec<String> {
+pub(super) fn completion_row(completion: &Completion) -> Vec<String> {
     let spans = [
         completion.p50,
         completion.p95,
@@ -196,11 +196,11 @@ fn became(chain: &Chain, view: &View) -> String {
     }
 }
 
-fn join(parts: impl Iterator<Item = String>) -> String {
+pub(super) fn join(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-fn counted(count: usize, word: &str) -> String {
+pub(super) fn counted(count: usize, word: &str) -> String {
     if count == 1 {
         format!("1 {word}")
     } else {

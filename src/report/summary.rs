@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::chain::{Chain, ChainEnd, follow};
+use super::facts::EndFact;
 use super::percentiles::{Completion, Percentiles};
+use super::tally::RunRow;
 use crate::answer::{FailureKind, Usage};
 use crate::money::Dollars;
 use crate::outcome::{Attempt, AttemptEnd, Class, Outcome, Run, YieldReason};
@@ -87,6 +89,21 @@ impl Outcomes {
     #[must_use]
     pub fn total(&self) -> usize {
         self.named().iter().map(|(_, count)| count).sum()
+    }
+
+    /// Counts one slot by the end of its last run.
+    pub(super) fn add(&mut self, last: &RunRow) {
+        let counter = match (&last.outcome, last.is_deferred) {
+            (None, _) => &mut self.running,
+            (Some(_), true) => &mut self.waiting,
+            (Some(Outcome::Succeeded), false) => &mut self.succeeded,
+            (Some(Outcome::Incomplete(_)), false) => &mut self.incomplete,
+            (Some(Outcome::Yielded(_)), false) => &mut self.yielded,
+            (Some(Outcome::Exhausted), false) => &mut self.exhausted,
+            (Some(Outcome::Failed(_)), false) => &mut self.failed,
+            (Some(Outcome::Skipped(_)), false) => &mut self.skipped,
+        };
+        *counter += 1;
     }
 
     fn count(&mut self, end: &ChainEnd) {
@@ -222,7 +239,7 @@ fn unknown<T>(run: &Run, known: Option<&T>) -> usize {
     lost.count() + usize::from(has_answer && known.is_none())
 }
 
-fn add(sum: &mut Usage, usage: &Usage) {
+pub(super) fn add(sum: &mut Usage, usage: &Usage) {
     sum.input_tokens += usage.input_tokens;
     sum.cache_write_5m_tokens += usage.cache_write_5m_tokens;
     sum.cache_write_1h_tokens += usage.cache_write_1h_tokens;
@@ -240,12 +257,24 @@ fn is_lost(run: &Run, attempt: &Attempt) -> bool {
     let Some(end) = &attempt.end else {
         return run.outcome.is_some();
     };
+    may_be_billed(&EndFact {
+        total_ms: 0,
+        first_byte_ms: None,
+        class: end.class,
+        status: end.status,
+        error_type: end.error_type.as_deref(),
+        is_counted: end.usage.is_some(),
+    })
+}
+
+/// The same for an attempt that ended.
+pub(super) fn may_be_billed(end: &EndFact<'_>) -> bool {
     let is_answer = end.class == Some(Class::Success);
     let is_refused = end.status.is_some_and(|status| status > 299);
     let is_unsent = [FailureKind::Connect, FailureKind::Unsendable]
         .iter()
-        .any(|kind| end.error_type.as_deref() == Some(kind.as_str()));
-    end.usage.is_some() || !(is_answer || is_refused || is_unsent)
+        .any(|kind| end.error_type == Some(kind.as_str()));
+    end.is_counted || !(is_answer || is_refused || is_unsent)
 }
 
 #[cfg(test)]

@@ -56,14 +56,14 @@ pub(crate) fn lay_out(rows: &[Vec<String>], aligns: &[Align], width: usize) -> S
 }
 
 /// A cell on one line: what a server or a program said must not move the cursor.
-fn clean(cell: &str) -> String {
+pub(super) fn clean(cell: &str) -> String {
     cell.chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect()
 }
 
 /// The longest beginning that fits, with a mark if it is not the whole.
-fn cut(cell: &str, width: usize) -> String {
+pub(super) fn cut(cell: &str, width: usize) -> String {
     if columns_of(cell) <= width {
         return cell.to_owned();
     }

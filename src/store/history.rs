@@ -16,6 +16,7 @@ use crate::job::{GroupId, JobId};
 use crate::money::Dollars;
 use crate::outcome::{Attempt, AttemptEnd, DeferredTo, Run, RunId};
 use crate::piece::CallName;
+use crate::slot::Slot;
 
 /// Which runs to read; an absent field lets every run pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,6 +71,16 @@ pub(super) fn runs(store: &Connection, filter: &HistoryFilter) -> Result<Vec<Run
 /// One run.
 pub(super) fn run(store: &Connection, id: RunId) -> Result<Option<Run>, Fault> {
     Ok(select(store, "FROM (SELECT * FROM runs WHERE id = ?1) r", [id.0])?.pop())
+}
+
+/// The runs of a slot, oldest first.
+pub(super) fn of_slot(store: &Connection, slot: &Slot) -> Result<Vec<Run>, Fault> {
+    let values = params![slot.job.as_str(), ms(slot.fire_at)];
+    select(
+        store,
+        "FROM (SELECT * FROM runs WHERE job = ?1 AND fire_at = ?2) r",
+        values,
+    )
 }
 
 /// The runs that have not ended.

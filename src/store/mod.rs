@@ -36,9 +36,11 @@ mod pieces;
 mod port;
 mod refused;
 mod run;
+mod samples;
 mod schema;
 mod standing;
 mod thread;
+mod trail;
 
 pub use chores::{Liveness, Pruned};
 pub use claim::SlotRecord;

@@ -115,6 +115,10 @@ fn broken_job_file_takes_away_no_command_that_looks_back_or_talks_to_the_store()
         .job("a", "0 5 * * *")
         .file("jobs/zz.yaml", "cron: [");
     drop(offpeak::store::SqliteStore::open(&scenario.path().join(".offpeak")).unwrap());
+    scenario
+        .run(&["why", "a"])
+        .exits(1)
+        .complains("nothing is on record of job `a`");
     for args in [
         &["status"][..],
         &["history"],

@@ -136,7 +136,7 @@ fn no_reply_brings_the_key_into_the_log_or_the_store() {
 }
 
 /// How each command is tried; what clap knows beyond these fails the test.
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 23] = [
     "init made",
     "validate --strict",
     "plan --svg plan.svg --ics plan.ics",
@@ -148,6 +148,8 @@ const COMMANDS: [&str; 21] = [
     "demo --seed 1",
     "status",
     "history --text",
+    "why digest",
+    "report --compare 14d",
     "pause digest --reason quiet",
     "resume digest",
     "retry digest",

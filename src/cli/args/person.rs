@@ -64,7 +64,7 @@ pub struct DropWork {
 }
 
 /// Reads a span of time that is longer than nothing.
-fn span(text: &str) -> Result<Duration, String> {
+pub(super) fn span(text: &str) -> Result<Duration, String> {
     let read = crate::span::parse(text).filter(|span| !span.is_zero());
     read.ok_or_else(|| "expected a span longer than nothing, such as 90m, 8h or 30d".to_owned())
 }

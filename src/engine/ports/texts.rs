@@ -36,7 +36,7 @@ pub struct Brief<'a> {
     pub job: &'a Job,
     /// The slot at which the work was due.
     pub slot: &'a Slot,
-    /// From [`Workspace::gather`].
+    /// From [`Workspace::gather`](super::Workspace::gather).
     pub inputs: &'a [(String, String)],
     /// The item whose turn it is; `None` for a job without `for_each`.
     pub item: Option<&'a Item>,

@@ -6,17 +6,26 @@ use crate::outcome::{Outcome, YieldReason};
 
 #[test]
 fn runs_are_a_table_with_times_in_japan() {
-    let expected = "\
-slot (JST)        job     origin     outcome               attempts  latency  note
-2026-12-05 02:00  digest  scheduled  succeeded                    2     1.0s
-2026-12-05 02:45  links   scheduled  yielded: breaker             0        -  deferred to 2026-12-05 04:00
-2026-12-05 04:00  docs    scheduled  succeeded                    1     1.0s
-2026-12-05 02:45  links   deferred   succeeded                    1     1.0s
-2026-12-05 04:45  notes   scheduled  failed: fatal                1    210ms  HTTP 400 invalid_request_er…
-2026-12-05 04:45  idle    scheduled  skipped: empty_input         0        -
-2026-12-05 04:50  late    scheduled  running                      0        -
-";
-    assert_eq!(render_runs(&night(), &View::jst(106)), expected);
+    insta::assert_snapshot!(render_runs(&night(), &View::jst(130)));
+}
+
+#[test]
+fn notes_stand_below_where_there_is_little_room() {
+    let text = render_runs(&night(), &View::jst(80));
+    insta::assert_snapshot!(text);
+    for width in [80, 100] {
+        for line in render_runs(&night(), &View::jst(width)).lines() {
+            assert!(columns_of(line) <= width, "{width}: {line}");
+        }
+    }
+}
+
+#[test]
+fn work_done_on_another_day_has_its_date() {
+    let view = View::jst(80);
+    assert_eq!(ran(at(0), at(0), &view), "");
+    assert_eq!(ran(at(0), at(120), &view), "04:00");
+    assert_eq!(ran(at(0), at(24 * 60), &view), "12-06 02:00");
 }
 
 #[test]

@@ -1,0 +1,243 @@
+use std::time::Duration;
+
+use chrono::TimeDelta;
+
+use crate::outcome::{FailReason, Outcome, SkipReason, YieldReason};
+use crate::report::By;
+use crate::report::fixture::{Sent, answered, night, only, scope, sent, tally};
+use crate::report::samples::at;
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// The work of a slot, put off to later.
+fn put_off(job: &'static str, minutes: i64) -> Sent {
+    Sent {
+        is_deferred: true,
+        ..sent(job, minutes, Outcome::Yielded(YieldReason::Budget), &[])
+    }
+}
+
+/// The work of a slot, done in another `later` minutes after two.
+fn carried(job: &'static str, minutes: i64, later: i64) -> Sent {
+    Sent {
+        started_at: at(later),
+        ..answered(job, minutes, 1000)
+    }
+}
+
+#[test]
+fn percentiles_are_those_of_known_numbers() {
+    let runs: Vec<Sent> = (1..=200)
+        .map(|n| answered("a", n, n.unsigned_abs() * 10))
+        .collect();
+    let total = night(&runs).total;
+    let latency = total.latency.unwrap();
+    let ms = Duration::from_millis;
+    assert_eq!(
+        (
+            latency.samples,
+            latency.p50,
+            latency.p95,
+            latency.p99,
+            latency.max
+        ),
+        (200, ms(1000), ms(1900), ms(1980), ms(2000))
+    );
+    assert_eq!(total.first_byte.unwrap().p99, ms(990));
+    assert!(!latency.is_few());
+}
+
+#[test]
+fn one_sample_is_every_percentile_and_is_called_few() {
+    let latency = night(&[answered("a", 0, 700)]).total.latency.unwrap();
+    assert_eq!(
+        (latency.p50, latency.max),
+        (Duration::from_millis(700), latency.p99)
+    );
+    assert!(latency.is_very_few());
+}
+
+#[test]
+fn every_way_adds_up_to_the_whole() {
+    let mut other = sent("b", 200, Outcome::Succeeded, &[50, 60, 900]);
+    (other.group, other.model) = ("archive", "claude-haiku-5");
+    let report = night(&[answered("a", 0, 700), answered("a", 60, 800), other]);
+    for section in &report.sections {
+        let sum: usize = section.rows.iter().map(|(_, it)| it.attempts).sum();
+        assert_eq!(sum, report.total.attempts, "{:?}", section.by);
+        let sum: usize = section.rows.iter().map(|(_, it)| it.completion.due).sum();
+        assert_eq!(sum, 3, "{:?}", section.by);
+    }
+    let names = |by: usize| -> Vec<&str> {
+        report.sections[by]
+            .rows
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect()
+    };
+    assert_eq!(names(0), ["archive", "main"]);
+    assert_eq!(names(1), ["a", "b"]);
+    assert_eq!(names(2), ["claude-haiku-5", "claude-sonnet-5-5"]);
+    assert_eq!(names(3), ["02", "03", "05"], "hours in Japan");
+    assert_eq!(
+        report.sections.each_ref().map(|section| section.by),
+        By::ALL
+    );
+    let archive = report.sections[0].find("archive").unwrap();
+    assert_eq!((archive.attempts, archive.calls, archive.wasted), (3, 1, 2));
+    assert_eq!(archive.mean_attempts(), Some(3.0));
+}
+
+#[test]
+fn deferred_work_is_measured_from_the_slot_at_which_it_was_due() {
+    let report = night(&[
+        answered("a", 0, 1000),
+        put_off("b", 45),
+        carried("b", 45, 165),
+    ]);
+    let done = report.total.completion;
+    assert_eq!((done.due, done.completed), (2, 2));
+    assert_eq!((done.p50, done.max), (Some(MINUTE), Some(MINUTE * 121)));
+    assert_eq!(report.total.yields[&YieldReason::Budget], 1);
+    assert_eq!(report.total.slots.succeeded, 2);
+}
+
+#[test]
+fn work_that_never_ended_well_is_longer_than_all_that_did() {
+    let lost = [
+        put_off("b", 10),
+        sent("c", 20, Outcome::Failed(FailReason::Fatal), &[30]),
+        sent("d", 30, Outcome::Exhausted, &[30, 30, 30]),
+        Sent {
+            outcome: None,
+            ..sent("e", 40, Outcome::Exhausted, &[])
+        },
+    ];
+    for lost in lost {
+        let total = night(&[answered("a", 0, 1000), lost.clone()]).total;
+        assert_eq!(
+            (total.completion.due, total.completion.completed),
+            (2, 1),
+            "{lost:?}"
+        );
+        assert_eq!(
+            (total.completion.p50, total.completion.p95),
+            (Some(MINUTE), None)
+        );
+        assert_eq!(total.completion.max, None);
+    }
+}
+
+#[test]
+fn merged_work_is_done_when_that_of_its_later_slot_is() {
+    let merged = Sent {
+        started_at: at(60),
+        ..sent("a", 0, Outcome::Skipped(SkipReason::Merged), &[])
+    };
+    let runs = [
+        put_off("a", 0),
+        merged,
+        put_off("a", 60),
+        carried("a", 60, 90),
+    ];
+    let done = |merges: &[(&str, i64, i64)]| tally(scope(), &runs, merges).total;
+    let total = done(&[("a", 0, 60)]);
+    assert_eq!((total.completion.due, total.completion.completed), (2, 2));
+    assert_eq!(
+        total.completion.max,
+        Some(MINUTE * 91),
+        "not the 31 of the later slot"
+    );
+    assert_eq!((total.slots.skipped, total.slots.succeeded), (1, 1));
+    let total = done(&[]);
+    assert_eq!(
+        total.completion.due, 1,
+        "where it went is not known any more"
+    );
+}
+
+#[test]
+fn skipped_work_was_not_due() {
+    let report = night(&[sent("a", 0, Outcome::Skipped(SkipReason::EmptyInput), &[])]);
+    assert_eq!(
+        (report.total.completion.due, report.total.slots.skipped),
+        (0, 1)
+    );
+    assert!(!report.is_empty());
+}
+
+#[test]
+fn work_belongs_to_the_span_in_which_it_was_due() {
+    let mut early = answered("a", -30, 1000);
+    early.started_at = at(5);
+    let mut late = answered("a", 24 * 60 - 1, 1000);
+    late.started_at = at(24 * 60 + 90);
+    let report = night(&[early, late, answered("a", 24 * 60, 1000)]);
+    assert_eq!(report.total.attempts, 1);
+    assert_eq!(report.total.completion.max, Some(MINUTE * 92));
+}
+
+#[test]
+fn only_the_asked_job_or_group_is_counted() {
+    let mut other = answered("b", 0, 900);
+    other.group = "archive";
+    let runs = [answered("a", 0, 700), other, answered("b", 60, 800)];
+    let attempts = |job, group| tally(only(job, group), &runs, &[]).total.attempts;
+    assert_eq!(attempts(None, None), 3);
+    assert_eq!(attempts(Some("b"), None), 2);
+    assert_eq!(attempts(None, Some("main")), 2);
+    assert_eq!(attempts(Some("b"), Some("main")), 1);
+    assert!(tally(only(Some("c"), None), &runs, &[]).is_empty());
+}
+
+#[test]
+fn traffic_about_batches_is_in_no_latency_and_no_mean() {
+    let mut errand = sent("a", 0, Outcome::Succeeded, &[90_000, 80_000]);
+    (errand.is_errand, errand.usage, errand.cost) = (true, None, None);
+    let total = night(&[errand, answered("b", 0, 700)]).total;
+    assert_eq!((total.errands, total.attempts, total.wasted), (2, 1, 0));
+    assert_eq!(total.latency.unwrap().max, Duration::from_millis(700));
+    assert_eq!(total.mean_attempts(), Some(1.0));
+    assert_eq!(total.dollars.unknown, 0);
+}
+
+#[test]
+fn what_may_be_billed_and_is_not_known_is_counted_beside_the_sum() {
+    let mut unpriced = answered("a", 0, 700);
+    unpriced.cost = None;
+    let mut crashed = sent("b", 10, Outcome::Yielded(YieldReason::Interrupted), &[]);
+    crashed.attempts = vec![None];
+    let mut under_way = crashed.clone();
+    (under_way.outcome, under_way.job) = (None, "c");
+    let total = night(&[unpriced, crashed, under_way, answered("d", 0, 700)]).total;
+    assert!((total.dollars.known.as_f64() - 0.01).abs() < 1e-9);
+    assert_eq!((total.dollars.unknown, total.tokens.unknown), (2, 1));
+    assert_eq!(total.tokens.counted.input_tokens, 2000);
+    assert_eq!(total.wasted, 1, "one is still under way");
+}
+
+#[test]
+fn answers_that_read_the_cache_are_hits() {
+    let mut warm = answered("a", 0, 700);
+    if let Some(usage) = &mut warm.usage {
+        usage.cache_read_tokens = 5000;
+    }
+    let total = night(&[warm, answered("a", 60, 700)]).total;
+    assert_eq!((total.cache_hits, total.counted), (1, 2));
+    assert_eq!(total.cache_share(), Some(0.5));
+}
+
+#[test]
+fn a_span_of_more_than_seven_weeks_is_the_longest() {
+    let mut late = answered("a", 0, 700);
+    late.took = TimeDelta::days(60);
+    let max = night(&[late]).total.completion.max.unwrap();
+    assert!(max > Duration::from_hours(24 * 49), "{max:?}");
+}
+
+#[test]
+fn nothing_gives_an_empty_report() {
+    let report = night(&[]);
+    assert!(report.is_empty());
+    assert_eq!(report.tail, crate::report::Tail::default());
+}
