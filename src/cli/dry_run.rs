@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::engine::PlannedJob;
 use crate::engine::ports::Unready;
 use crate::guard::{DollarCaps, Guard};
-use crate::job::{Handing, JobId, Request};
+use crate::job::{Delivery, Handing, JobId, Request};
 use crate::price::Estimate;
 use crate::slot::Slot;
 use crate::workspace::{Prepared, Preview, RunCommands};
@@ -93,7 +93,14 @@ fn sketch<'a>(
     };
     let files = context.files(config, Arc::new(SystemClock::new()));
     let of = (&planned.job, slot);
-    let (preview, shown) = pieces::preview(context, &files, of, commands, args.item.as_deref())?;
+    let (mut preview, shown) =
+        pieces::preview(context, &files, of, commands, args.item.as_deref())?;
+    if planned.job.handing == Handing::Batch
+        && let Prepared::Ready(request) = &mut preview.prepared
+    {
+        // There is no stream in a batch.
+        request.delivery = Delivery::Whole;
+    }
     let guard = match context.reader(config)? {
         None => None,
         Some(store) => context

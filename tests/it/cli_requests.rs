@@ -300,3 +300,12 @@ fn what_the_api_takes_and_what_nobody_knows_is_not_told() {
         "{told:?}"
     );
 }
+
+#[test]
+fn a_batch_is_shown_as_it_goes_out() {
+    let scenario = asking("delivery: batch\n");
+    assert_eq!(body(&scenario).get("stream"), None);
+    let how = "delivery  as one message batch, at half the price below; answered within a day\n";
+    dry(&scenario).exits(0).says(how);
+    assert_eq!(body(&asking(""))["stream"], true);
+}
