@@ -175,26 +175,26 @@ impl Upstream for Runabout<'_> {
 
 /// A reply lost on its way leaves a batch that may run and be billed: it is not handed in again at once.
 fn not_again(failure: SendFailure) -> SendFailure {
-    match failure.kind {
+    let may_be_there = match failure.kind {
         FailureKind::FirstByteTimeout
         | FailureKind::IdleTimeout
         | FailureKind::AttemptTimeout
         | FailureKind::Cut
-        | FailureKind::NotAMessage => SendFailure {
-            should_retry: Some(ShouldRetry::No),
-            ..failure
-        },
+        | FailureKind::NotAMessage => true,
         // So may the batch behind a gateway that gave up waiting.
-        FailureKind::Status if matches!(failure.status, Some(500 | 502 | 504)) => SendFailure {
-            should_retry: Some(ShouldRetry::No),
-            ..failure
-        },
+        FailureKind::Status => matches!(failure.status, Some(500 | 502 | 504)),
         FailureKind::Connect
-        | FailureKind::Status
         | FailureKind::StreamError
         | FailureKind::TooLarge
         | FailureKind::Redirect
-        | FailureKind::Unsendable => failure,
+        | FailureKind::Unsendable => false,
+    };
+    if !may_be_there {
+        return failure;
+    }
+    SendFailure {
+        should_retry: Some(ShouldRetry::No),
+        ..failure
     }
 }
 

@@ -135,8 +135,7 @@ impl Runner {
 
     async fn fetch_results(&self, order: Order<'_>, open: &OpenBatch) -> Looked {
         let now = self.desk.now();
-        let later =
-            |at: Option<DateTime<Utc>>| Looked::Later(at.unwrap_or(now).max(now + NEXT_LOOK));
+        let later = || Looked::Later(now + NEXT_LOOK);
         let Some(batches) = self.upstream().batches() else {
             return Looked::Lost("this upstream has no message batches".to_owned());
         };
@@ -145,7 +144,7 @@ impl Runner {
         let request = blank_request(&order, LOOK_TIMEOUT);
         let state = match self.fetch(order, &look, (part, &request)).await {
             Ok(Some(Fetched::State(state))) => state,
-            Ok(_) => return later(None),
+            Ok(_) => return later(),
             Err(refused) => return self.unseen(open, refused),
         };
         match state.stage {
@@ -160,7 +159,7 @@ impl Runner {
                 return Looked::Lost("the batch did not end in time".to_owned());
             }
             BatchStage::Processing | BatchStage::Canceling | BatchStage::Other(_) => {
-                return later(None);
+                return later();
             }
         }
         let bring = Runabout::new(batches, &open.batch.key, Errand::Collect(&state));
@@ -170,7 +169,7 @@ impl Runner {
             .await
         {
             Ok(Some(Fetched::Results(results))) => Looked::Results(results),
-            Ok(_) => later(None),
+            Ok(_) => later(),
             Err(refused) => self.unseen(open, refused),
         }
     }

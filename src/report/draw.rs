@@ -8,7 +8,9 @@ use super::breakdown::{Breakdown, Section};
 use super::compare::{Change, Unit, compare};
 use super::facts::Scope;
 use super::figures::{By, Figures};
-use super::render::{completion_row, counted, dollars, join, percentile_row, tokens};
+use super::render::{
+    attempts, completion_row, counted, dollars, percentile_row, slots, tokens, yields,
+};
 use super::table::{Align, lay_out};
 use super::tail::Advice;
 use super::view::{View, span};
@@ -117,33 +119,16 @@ fn title(scope: &Scope, view: &View) -> String {
 }
 
 fn counts(total: &Figures, view: &View) -> String {
-    let slots = total
-        .slots
-        .named()
-        .into_iter()
-        .filter(|(_, count)| *count > 0);
-    let slots = join(slots.map(|(word, count)| format!("{count} {word}")));
-    let yields = join(
-        total
-            .yields
-            .iter()
-            .map(|(gate, count)| format!("{count} {gate}")),
-    );
-    let mean = total
-        .mean_attempts()
-        .map_or_else(|| "-".to_owned(), |mean| format!("{mean:.2}"));
     let mut rows = vec![
-        ("slots", format!("{}: {slots}", total.slots.total())),
+        ("slots", slots(&total.slots)),
         (
             "attempts",
-            format!(
-                "{} in {}, {mean} a call; {} brought no answer",
-                total.attempts,
-                counted(total.calls, "call"),
-                total.wasted
+            attempts(
+                (total.attempts, total.calls, total.wasted),
+                total.mean_attempts(),
             ),
         ),
-        ("yields", format!("{}: {yields}", total.yielded())),
+        ("yields", yields(&total.yields)),
         ("tokens", tokens(&total.tokens)),
         ("dollars", dollars(&total.dollars)),
         (
@@ -163,7 +148,7 @@ fn counts(total: &Figures, view: &View) -> String {
     }
     let rows: Vec<Vec<String>> = rows
         .into_iter()
-        .map(|(word, text)| vec![word.to_owned(), text.trim_end_matches(": ").to_owned()])
+        .map(|(word, text)| vec![word.to_owned(), text])
         .collect();
     lay_out(&rows, &[Align::Left, Align::Left], view.width)
 }

@@ -1,12 +1,14 @@
 //! Draws a summary as plain text.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::chain::{Chain, ChainEnd};
 use super::percentiles::{Completion, Percentiles};
-use super::summary::{Costs, Summary, Tokens};
+use super::summary::{Costs, Outcomes, Summary, Tokens};
 use super::table::{Align, lay_out};
 use super::view::{View, span, waits};
+use crate::outcome::YieldReason;
 
 /// The counts, the percentiles, and what became of every deferral.
 #[must_use]
@@ -22,40 +24,51 @@ pub fn render_summary(summary: &Summary, view: &View) -> String {
 }
 
 fn counts(summary: &Summary, view: &View) -> String {
-    let slots = summary
-        .slots
-        .named()
-        .into_iter()
-        .filter(|(_, count)| *count > 0);
-    let slots = join(slots.map(|(word, count)| format!("{count} {word}")));
-    let yields = join(
-        summary
-            .yields
-            .iter()
-            .map(|(gate, count)| format!("{count} {gate}")),
-    );
-    let mean = summary
-        .mean_attempts()
-        .map_or_else(|| "-".to_owned(), |mean| format!("{mean:.2}"));
-    let attempts = format!(
-        "{} in {}, {mean} a call; {} brought no answer",
-        summary.attempts,
-        counted(summary.calls, "call"),
-        summary.wasted
-    );
     let rows = [
-        ("slots", format!("{}: {slots}", summary.slots.total())),
-        ("attempts", attempts),
+        ("slots", slots(&summary.slots)),
         (
-            "yields",
-            format!("{}: {yields}", summary.yields.values().sum::<usize>()),
+            "attempts",
+            attempts(
+                (summary.attempts, summary.calls, summary.wasted),
+                summary.mean_attempts(),
+            ),
         ),
+        ("yields", yields(&summary.yields)),
         ("tokens", tokens(&summary.tokens)),
         ("dollars", dollars(&summary.dollars)),
     ];
-    let rows =
-        rows.map(|(word, text)| vec![word.to_owned(), text.trim_end_matches(": ").to_owned()]);
+    let rows = rows.map(|(word, text)| vec![word.to_owned(), text]);
     lay_out(&rows, &[Align::Left, Align::Left], view.width)
+}
+
+/// How many slots, and how many of each outcome that occurred.
+pub(super) fn slots(slots: &Outcomes) -> String {
+    let named = slots.named().into_iter().filter(|(_, count)| *count > 0);
+    let named = join(named.map(|(word, count)| format!("{count} {word}")));
+    total_of(slots.total(), &named)
+}
+
+/// How many yields, and how many at each gate.
+pub(super) fn yields(yields: &BTreeMap<YieldReason, usize>) -> String {
+    let named = join(yields.iter().map(|(gate, count)| format!("{count} {gate}")));
+    total_of(yields.values().sum(), &named)
+}
+
+/// The attempts, the calls that they were for, and the attempts that brought no answer.
+pub(super) fn attempts(
+    (attempts, calls, wasted): (usize, usize, usize),
+    mean: Option<f64>,
+) -> String {
+    let mean = mean.map_or_else(|| "-".to_owned(), |mean| format!("{mean:.2}"));
+    let calls = counted(calls, "call");
+    format!("{attempts} in {calls}, {mean} a call; {wasted} brought no answer")
+}
+
+fn total_of(total: usize, named: &str) -> String {
+    if named.is_empty() {
+        return total.to_string();
+    }
+    format!("{total}: {named}")
 }
 
 pub(super) fn tokens(tokens: &Tokens) -> String {
