@@ -13,7 +13,7 @@
 //! | Ring | Modules |
 //! |---|---|
 //! | 0 words | [`job`], [`piece`], [`slot`], [`answer`], [`outcome`], [`money`], [`price`], [`secret`], [`span`], [`tag`] |
-//! | 1 core | [`schedule`], [`lint`], [`strip`], [`guard`], [`report`] |
+//! | 1 core | [`schedule`], [`lint`], [`strip`], [`guard`], [`report`], [`trial`] |
 //! | 2 engine | [`engine`] |
 //! | 3 edge | [`config`], [`workspace`], [`anthropic`], [`store`], [`clock`], [`dice`], [`notify`], [`sim`], [`standin`] |
 //! | 4 shell | [`cli`] |
@@ -41,6 +41,7 @@ pub mod lint;
 pub mod report;
 pub mod schedule;
 pub mod strip;
+pub mod trial;
 
 pub mod engine;
 

@@ -26,7 +26,7 @@ use super::promise::{Promises, span_until};
 use super::pulse::{Beat, Health, Pulse};
 use super::stop::{Drained, Stop, StopSignal};
 use super::timeline::Timeline;
-use crate::schedule::Entry;
+use crate::schedule::{Ahead, Entry};
 
 use waking::SWEEP;
 
@@ -89,6 +89,8 @@ struct Daemon {
     desk: Arc<Desk>,
     plans: watch::Receiver<Arc<Plan>>,
     timeline: Arc<Timeline>,
+    /// Where the daemon stands in the timeline's agenda, and among its carriers.
+    ahead: [Ahead; 2],
     /// Every slot up to here has been dealt with. The store is told only when there was one.
     watermark: DateTime<Utc>,
     /// The first entry after the watermark.
@@ -150,6 +152,7 @@ impl Daemon {
             desk,
             plans,
             timeline,
+            ahead: Default::default(),
             watermark,
             next: None,
             fires: None,

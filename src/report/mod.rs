@@ -35,6 +35,7 @@ pub use draw::{between, render_breakdown, render_comparison};
 pub use facts::{AttemptFact, CallFact, EndFact, MergeFact, RunFact, Scope};
 pub use figures::{By, Figures};
 pub use listing::render_runs;
+pub(crate) use percentiles::rank;
 pub use percentiles::{Completion, Percentiles};
 pub use render::render_summary;
 pub use story::{
@@ -43,7 +44,8 @@ pub use story::{
     tell,
 };
 pub use summary::{Costs, Outcomes, Summary, Tokens, summarize};
-pub(crate) use table::{Align, lay_out};
+pub(crate) use table::{Align, columns_of, lay_out};
 pub use tail::{Advice as TailAdvice, Evidence, Field, Tail, TailSample};
 pub use tally::Tally;
 pub use view::View;
+pub(crate) use view::span;

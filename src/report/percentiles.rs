@@ -112,7 +112,7 @@ impl Completion {
 }
 
 /// The nearest rank, counted from 0: the smallest that has `percent` of all at or below it.
-pub(super) fn rank(percent: usize, of: usize) -> usize {
+pub(crate) fn rank(percent: usize, of: usize) -> usize {
     (percent * of).div_ceil(100).saturating_sub(1)
 }
 

@@ -80,7 +80,7 @@ pub(super) fn cut(cell: &str, width: usize) -> String {
 }
 
 /// How many columns of a terminal a text takes.
-pub(super) fn columns_of(text: &str) -> usize {
+pub(crate) fn columns_of(text: &str) -> usize {
     text.chars().map(columns_of_char).sum()
 }
 

@@ -54,7 +54,7 @@ pub(super) fn waits(deferred: &DeferredTo, view: &View) -> String {
 }
 
 /// A span in two units at most: `840ms`, `12.3s`, `3m20s`, `1h05m`.
-pub(super) fn span(span: Duration) -> String {
+pub(crate) fn span(span: Duration) -> String {
     let (millis, seconds) = (span.as_millis(), span.as_secs());
     match seconds {
         0 => format!("{millis}ms"),

@@ -25,7 +25,7 @@ pub struct AgendaLine {
 }
 
 impl AgendaLine {
-    fn entry(&self, fire_at: DateTime<Utc>) -> Entry {
+    pub(super) fn entry(&self, fire_at: DateTime<Utc>) -> Entry {
         Entry {
             fire_at,
             group: self.group.clone(),
@@ -33,11 +33,11 @@ impl AgendaLine {
         }
     }
 
-    fn next_after(&self, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    pub(super) fn next_after(&self, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
         self.timetable.next_after(at.max(self.starts_after))
     }
 
-    fn between(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> Vec<DateTime<Utc>> {
+    pub(super) fn between(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> Vec<DateTime<Utc>> {
         self.timetable.between(after.max(self.starts_after), until)
     }
 }

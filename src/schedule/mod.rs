@@ -4,6 +4,7 @@
 //! instants. Nothing here reads a clock or a file.
 
 pub mod agenda;
+pub mod ahead;
 pub mod cron;
 pub mod defer;
 pub mod misfire;
@@ -13,6 +14,7 @@ pub mod window;
 pub mod zone;
 
 pub use agenda::{Agenda, AgendaLine, Entry};
+pub use ahead::Ahead;
 pub use cron::{CronError, CronExpr, Spacing};
 pub use defer::{DeferPolicy, DeferRule, OnExhausted, Target};
 pub use misfire::{Decision, Missed};

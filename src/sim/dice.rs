@@ -49,14 +49,18 @@ impl Dice for SimDice {
 /// The `SplitMix64` generator of Steele, Lea and Flood (2014): small, and good enough for jitter and faults.
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut bits = *state;
+    scramble(*state)
+}
+
+/// The finalizer of `SplitMix64`: each bit of the input changes about half of those of the output.
+pub(super) const fn scramble(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ (bits >> 31)
 }
 
 /// The upper 53 bits as a number in 0 ≤ d < 1: as many as a float holds exactly.
-fn unit(bits: u64) -> f64 {
+pub(super) fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 

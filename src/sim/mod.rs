@@ -10,8 +10,10 @@ mod dice;
 mod executor;
 mod plan;
 pub mod store;
+pub mod trial;
 mod upstream;
 mod workspace;
+pub mod world;
 
 pub use batches::{BatchScript, HandedIn, SimBatches};
 pub use clock::VirtualClock;

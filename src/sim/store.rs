@@ -17,7 +17,7 @@ use chrono::{DateTime, Utc};
 
 use self::rows::{DeferralRow, Rows};
 use crate::engine::audit::{Ledger, ScheduleRow};
-use crate::engine::keep::DeferralRecord;
+use crate::engine::keep::{DeferralRecord, DeferralState};
 use crate::engine::pause::Pauses;
 use crate::engine::ports::{
     Ask, Claimed, Collected, Deferral, Delivery, Finish, ManualStart, Offer, OpenBatch, PickupAt,
@@ -93,6 +93,25 @@ impl MemoryStore {
             deferrals,
             guards: rows.guards.clone().into_iter().collect(),
         }
+    }
+
+    /// Whether work that was due up to an instant is under way or waits for a slot.
+    #[must_use]
+    pub fn has_open_work(&self, until: DateTime<Utc>) -> bool {
+        let rows = self.lock();
+        // What is open is young.
+        let mut runs = rows.runs.iter().rev().map(|row| &row.run);
+        let mut waits = rows.deferrals.iter().rev();
+        runs.any(|run| run.outcome.is_none() && run.fire_at <= until)
+            || waits.any(|row| {
+                row.state == DeferralState::Pending && row.deferral.slot.fire_at <= until
+            })
+    }
+
+    /// When a breaker opened, and whose, in order.
+    #[must_use]
+    pub fn openings(&self) -> Vec<(GroupId, DateTime<Utc>)> {
+        self.lock().openings.clone()
     }
 
     /// A group's guard; a new one if the group has sent nothing.

@@ -61,5 +61,6 @@ mod spread;
 mod store;
 mod strip;
 mod systemd;
+mod trial;
 mod two_processes;
 mod workspace;

@@ -6,6 +6,7 @@
 )]
 
 mod batches;
+mod blocking;
 mod boot;
 mod carrying;
 mod changes;
@@ -28,5 +29,6 @@ mod scale;
 mod steps;
 mod stopping;
 mod time;
+mod trial;
 mod weeks;
 mod zones;

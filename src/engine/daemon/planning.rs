@@ -12,6 +12,7 @@ use super::super::timeline::{Moment, Timeline, adopt};
 use super::super::zones::{self, Moved};
 use super::Daemon;
 use crate::outcome::SkipReason;
+use crate::schedule::Entry;
 
 impl Daemon {
     pub(super) async fn reload(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
@@ -47,7 +48,7 @@ impl Daemon {
             let timeline = Timeline::standing(Arc::clone(&plan), starts.collect(), moment);
             self.claim_moved(&Arc::new(timeline), &moved, now).await?;
         }
-        self.timeline = adopt(&*store, plan, moment).await?;
+        self.stand_on(adopt(&*store, plan, moment).await?);
         if !moved.zones.is_empty() {
             self.desk.say(Notice::ZonesChanged {
                 again: moved.again.len(),
@@ -95,7 +96,20 @@ impl Daemon {
 
     /// Finds what comes after the watermark. A disabled job's entry is only recorded, so it is not what fires next.
     pub(super) fn look_ahead(&mut self) {
-        self.next = self.timeline.agenda.next_after(self.watermark);
-        self.fires = self.timeline.carriers.next_after(self.watermark);
+        let [ahead, carriers_ahead] = &mut self.ahead;
+        self.next = ahead.next_after(&self.timeline.agenda, self.watermark);
+        self.fires = carriers_ahead.next_after(&self.timeline.carriers, self.watermark);
+    }
+
+    /// Goes by another timeline from here on.
+    pub(super) fn stand_on(&mut self, timeline: Arc<Timeline>) {
+        self.timeline = timeline;
+        self.ahead = Default::default();
+    }
+
+    /// What is due at an instant.
+    pub(super) fn due(&mut self, now: DateTime<Utc>) -> Vec<Entry> {
+        let [ahead, _] = &mut self.ahead;
+        ahead.due(&self.timeline.agenda, self.watermark, now)
     }
 }

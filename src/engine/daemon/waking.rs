@@ -154,7 +154,7 @@ impl Daemon {
             to: now,
         });
         self.watermark = watermark;
-        self.timeline = Arc::new(self.timeline.begun_by(watermark));
+        self.stand_on(Arc::new(self.timeline.begun_by(watermark)));
         self.promises.clear();
         self.desk.note_owed();
         self.desk.note_batch();
@@ -165,10 +165,11 @@ impl Daemon {
     async fn tick(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
         if now - self.watermark > clocks::LONG_STEP {
             let plan = &self.timeline.plan;
-            self.timeline = clocks::bridge(&self.desk, plan, self.moment(now)).await?;
+            let timeline = clocks::bridge(&self.desk, plan, self.moment(now)).await?;
+            self.stand_on(timeline);
         }
         let timeline = Arc::clone(&self.timeline);
-        let due = timeline.agenda.due(self.watermark, now);
+        let due = self.due(now);
         let Wake { claims, pickups } = self.decide(&timeline, &due, now).await?;
         if !claims.is_empty() {
             self.claim(&timeline, claims, (now, now)).await?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use super::pieces::{CallRow, is_pending, slot_of};
+use super::pieces::{CallRow, is_pending};
 use super::rows::Rows;
 use crate::engine::keep;
 use crate::engine::pieces;
@@ -73,14 +73,14 @@ impl Rows {
             After::Again(..) => {}
             After::GiveUp(trouble) => {
                 let note = pieces::given_up_note(tries, trouble);
-                let slot = slot_of(&self.run_row(run).run);
+                let slot = self.run_row(run).slot();
                 match item {
                     Some(item) => self.give_up(&slot, &item),
                     None => self.run_row(run).run.note = Some(note),
                 }
             }
         }
-        let slot = slot_of(&self.run_row(run).run);
+        let slot = self.run_row(run).slot();
         let last = self.last_run(&slot);
         self.run_row(last).run.outcome.clone()
     }
@@ -105,7 +105,7 @@ impl Rows {
     }
 
     fn amend(&mut self, (run, item): (RunId, Option<Arc<str>>), tries: u32, told: &Redelivered) {
-        let slot = slot_of(&self.run_row(run).run);
+        let slot = self.run_row(run).slot();
         let mut of = run;
         if let Some(item) = item {
             let end = (&Outcome::Succeeded, told.now);
@@ -132,9 +132,9 @@ impl Rows {
 
     fn delivery(&self, at: usize, call: &CallRow) -> Option<Delivery> {
         let row = call.delivery.as_ref()?;
-        let run = &self.runs.iter().find(|row| row.run.id == call.run)?.run;
-        run.outcome.as_ref()?;
-        let slot = slot_of(run);
+        let row_of_run = self.runs.iter().find(|row| row.run.id == call.run)?;
+        row_of_run.run.outcome.as_ref()?;
+        let slot = row_of_run.slot();
         let name = call.name.item.as_deref();
         let items = self.items.get(&slot).into_iter().flatten();
         let mut items = items.filter(|row| Some(row.item.name.as_str()) == name);
@@ -164,10 +164,12 @@ impl Rows {
     }
 
     pub(super) fn end_first(&mut self, (run, item): (RunId, Option<&str>), end: &DeliveryEnd) {
-        let calls = self.calls.iter_mut();
-        let calls = calls.filter(|call| call.run == run && call.name.item.as_deref() == item);
-        let mut calls = calls.filter(|call| is_pending(call));
-        if let Some(row) = calls.find_map(|call| call.delivery.as_mut()) {
+        let places = self.run_row(run).calls.clone().into_iter();
+        let is_it = |call: &CallRow| call.name.item.as_deref() == item && is_pending(call);
+        let first = places.filter(|place| is_it(&self.calls[*place])).min();
+        if let Some(place) = first
+            && let Some(row) = &mut self.calls[place].delivery
+        {
             row.end(end);
         }
         if !keep::keeps_text(end.output.as_deref(), Some(&end.then)) {
@@ -176,8 +178,9 @@ impl Rows {
     }
 
     pub(super) fn drop_text(&mut self, (run, item): (RunId, Option<&str>)) {
-        for call in &mut self.calls {
-            let is_it = call.run == run && call.name.item.as_deref() == item;
+        for place in self.run_row(run).calls.clone() {
+            let call = &mut self.calls[place];
+            let is_it = call.name.item.as_deref() == item;
             if is_it && matches!(call.role, Role::Owed | Role::Whole) {
                 call.has_text = false;
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use super::deliveries::{DeliveryRow, State};
-use super::rows::{Rows, RunRow};
+use super::rows::{Rows, RunRow, index};
 use crate::answer::Answer;
 use crate::engine::keep::{self, Parts};
 use crate::engine::pieces::{self, Memory};
@@ -44,7 +44,9 @@ impl Rows {
         now: DateTime<Utc>,
     ) {
         let Brought { answer, role } = brought;
+        let place = self.calls.len();
         let row = self.run_row(run);
+        row.calls.push(place);
         row.run.count(answer.stop_reason.clone(), answer.usage);
         row.costs.entry(name.clone()).or_default().0 = true;
         row.add_up();
@@ -61,10 +63,8 @@ impl Rows {
 
     /// Writes what a finished run says of its answer, unless that was recorded with the attempt.
     pub(super) fn bring_late(&mut self, finish: &Finish) {
-        let is_it = |call: &CallRow| {
-            call.run == finish.run && matches!(call.role, Role::Owed | Role::Whole)
-        };
-        let is_known = self.calls.iter().rev().any(is_it);
+        let is_it = |call: &CallRow| matches!(call.role, Role::Owed | Role::Whole);
+        let is_known = self.calls_of(finish.run).any(is_it);
         if let Some(answer) = finish.answer.as_ref().filter(|_| !is_known) {
             let (name, role) = (CallName::only(), keep::role(finish));
             self.run_row(finish.run).pay(&name, finish.cost_usd);
@@ -79,7 +79,7 @@ impl Rows {
     }
 
     pub(super) fn is_owed(&self, run: RunId) -> bool {
-        let calls = self.calls.iter().filter(|call| call.run == run);
+        let calls = self.calls_of(run);
         calls
             .filter(|call| call.name.item.is_none())
             .any(is_pending)
@@ -91,7 +91,7 @@ impl Rows {
     }
 
     pub(super) fn text(&self, run: RunId) -> Option<String> {
-        let calls = self.calls.iter().filter(|call| call.run == run);
+        let calls = self.calls_of(run);
         let texts: Vec<&str> = calls
             .filter(|call| call.has_text && call.role != Role::Step)
             .map(|call| call.answer.text.as_str())
@@ -165,11 +165,9 @@ impl Rows {
                 outcome.clone()
             });
         }
-        let runs = self.names_of(slot);
-        for call in &mut self.calls {
-            if call.role == Role::Step && runs.contains(&call.run) {
-                call.has_text = false;
-            }
+        for place in self.places_of(slot) {
+            let call = &mut self.calls[place];
+            call.has_text &= call.role != Role::Step;
         }
     }
 
@@ -180,10 +178,8 @@ impl Rows {
             row.run = None;
             row.outcome = None;
         }
-        let runs = self.names_of(slot);
-        let calls = self.calls.iter_mut();
-        for call in calls.filter(|call| runs.contains(&call.run)) {
-            if let Some(row) = &mut call.delivery
+        for place in self.places_of(slot) {
+            if let Some(row) = &mut self.calls[place].delivery
                 && row.state == State::Pending
             {
                 row.state = State::GivenUp;
@@ -295,22 +291,39 @@ impl Rows {
         left.map(|row| row.item.key.clone()).collect()
     }
 
-    pub(super) fn names_of(&self, slot: &Slot) -> BTreeSet<RunId> {
-        let runs = self.runs.iter().map(|row| &row.run);
-        runs.filter(|run| slot_of(run) == *slot)
-            .map(|run| run.id)
-            .collect()
+    /// In the order in which they began.
+    pub(super) fn names_of(&self, slot: &Slot) -> Vec<RunId> {
+        self.runs_of.get(slot).cloned().unwrap_or_default()
+    }
+
+    /// The calls of a run, oldest first.
+    fn calls_of(&self, run: RunId) -> impl Iterator<Item = &CallRow> {
+        let row = self.runs.get(index(run));
+        let places = row.into_iter().flat_map(|row| &row.calls);
+        places.map(|place| &self.calls[*place])
+    }
+
+    /// Where the calls of a slot's runs stand, oldest run first.
+    fn places_of(&self, slot: &Slot) -> Vec<usize> {
+        let rows = self.names_of(slot).into_iter();
+        let rows = rows.filter_map(|run| self.runs.get(index(run)));
+        rows.flat_map(|row| row.calls.iter().copied()).collect()
     }
 
     fn of_slot(&self, slot: &Slot) -> impl Iterator<Item = &CallRow> {
-        let runs = self.names_of(slot);
-        self.calls
-            .iter()
-            .filter(move |call| runs.contains(&call.run))
+        let places = self.places_of(slot).into_iter();
+        places.map(|place| &self.calls[place])
     }
 }
 
 impl RunRow {
+    pub(super) fn slot(&self) -> Slot {
+        Slot {
+            fire_at: self.run.fire_at,
+            job: self.run.job.clone(),
+        }
+    }
+
     /// Takes down what a call has cost so far.
     pub(super) fn pay(&mut self, call: &CallName, cost: Option<Dollars>) {
         if cost.is_some() {
@@ -328,11 +341,4 @@ pub(super) fn is_pending(call: &CallRow) -> bool {
     call.delivery
         .as_ref()
         .is_some_and(|row| row.state == State::Pending)
-}
-
-pub(super) fn slot_of(run: &Run) -> Slot {
-    Slot {
-        fire_at: run.fire_at,
-        job: run.job.clone(),
-    }
 }

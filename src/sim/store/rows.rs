@@ -12,7 +12,7 @@ use crate::engine::pieces::Memory;
 use crate::engine::ports::{
     Ask, Deferral, Finish, ManualStart, NewDeferral, PickupAt, StoreError, Taken, Told,
 };
-use crate::guard::{Guard, Permit, Refusal};
+use crate::guard::{BreakerState, Guard, Permit, Refusal};
 use crate::job::{GroupId, JobId};
 use crate::money::Dollars;
 use crate::outcome::{Attempt, DeferredTo, FailReason, Outcome, Run, RunId};
@@ -28,8 +28,12 @@ pub(super) struct Rows {
     pub(super) schedules: BTreeMap<String, (String, DateTime<Utc>)>,
     pub(super) slots: BTreeMap<Slot, Option<Outcome>>,
     pub(super) runs: Vec<RunRow>,
+    /// The runs of each slot: a store of a year has many runs, and a slot few.
+    pub(super) runs_of: BTreeMap<Slot, Vec<RunId>>,
     pub(super) deferrals: Vec<DeferralRow>,
     pub(super) guards: BTreeMap<GroupId, Guard>,
+    /// When a breaker opened, in order.
+    pub(super) openings: Vec<(GroupId, DateTime<Utc>)>,
     pub(super) pauses: Vec<Pause>,
     pub(super) calls: Vec<CallRow>,
     pub(super) batches: Vec<BatchRow>,
@@ -43,6 +47,8 @@ pub(super) struct RunRow {
     pub(super) run: Run,
     /// Of each call whether it was answered, and what it cost.
     pub(super) costs: BTreeMap<CallName, (bool, Option<Dollars>)>,
+    /// Where its calls stand among all.
+    pub(super) calls: Vec<usize>,
     pub(super) lease_until: Option<DateTime<Utc>>,
     /// Whether the row counts as removed: names of runs are places in the list.
     pub(super) is_taken_back: bool,
@@ -190,9 +196,14 @@ impl Rows {
         }
         let guard = self.guards.entry(told.group.clone()).or_default();
         let now = keep::instant_in_row(guard, told.now);
+        let before = guard.breaker.state;
         match told.sample {
             Some(sample) => guard.record(told.policy, told.permit, sample, now),
             None => guard.release(told.permit),
+        }
+        if matches!(guard.breaker.state, BreakerState::Open { .. }) && guard.breaker.state != before
+        {
+            self.openings.push((told.group.clone(), now));
         }
         guard.pay(&told.bill, now);
         if let Some(hold) = told.hold {
@@ -285,6 +296,7 @@ impl Rows {
 
     pub(super) fn start(&mut self, start: Start) -> RunId {
         let id = RunId(next_id(self.runs.len()));
+        self.runs_of.entry(start.slot.clone()).or_default().push(id);
         let run = Run {
             id,
             job: start.slot.job,
@@ -306,6 +318,7 @@ impl Rows {
         self.runs.push(RunRow {
             run,
             costs: BTreeMap::new(),
+            calls: Vec::new(),
             lease_until: None,
             is_taken_back: false,
         });
@@ -380,7 +393,7 @@ impl Rows {
     }
 }
 
-fn index(id: RunId) -> usize {
+pub(super) fn index(id: RunId) -> usize {
     usize::try_from(id.0.saturating_sub(1)).unwrap_or(usize::MAX)
 }
 

@@ -7,7 +7,7 @@ const RINGS: &[&[&str]] = &[
     &[
         "job", "piece", "slot", "answer", "outcome", "money", "price", "secret", "span", "tag",
     ],
-    &["schedule", "lint", "strip", "guard", "report"],
+    &["schedule", "lint", "strip", "guard", "report", "trial"],
     &["engine"],
     &[
         "config",
@@ -38,6 +38,7 @@ const INSIDE: &[(&str, &str)] = &[
     ("lint", "schedule"),
     ("strip", "schedule"),
     ("strip", "lint"),
+    ("trial", "report"),
     ("standin", "anthropic"),
     ("workspace", "anthropic"),
     ("notify", "workspace"),
