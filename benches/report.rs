@@ -1,6 +1,7 @@
-//! A report over a million attempts: rows of a store in a temporary folder, to figures and text.
+//! A report over a million attempts: rows of a store in a temporary folder, to figures and text; and the newest runs of
+//! the same store, as `status` and `history` ask for them.
 //!
-//! The goal is a second and 100 MB. Half of the runs need a second attempt and more, over fourteen days, in 40 groups and
+//! The goal is a second and 100 MB, and 30 ms. Half of the runs need a second attempt and more, over fourteen days, in 40 groups and
 //! 400 jobs. `peak_memory` prints what the process held at most, the making of the store included.
 
 use std::hint::black_box;
@@ -8,8 +9,9 @@ use std::path::Path;
 
 use chrono::{DateTime, Utc};
 use divan::Bencher;
+use offpeak::job::{GroupId, JobId};
 use offpeak::report::{Scope, Tally, View, render_breakdown};
-use offpeak::store::SqliteStore;
+use offpeak::store::{HistoryFilter, SqliteStore};
 use rusqlite::Connection;
 
 const RUNS: i64 = 500_000;
@@ -108,6 +110,31 @@ fn a_million_attempts(bencher: Bencher<'_, '_>) {
         report(black_box(&store.expect("it is not empty")))
     });
     tell(&peak_memory());
+}
+
+/// Filters of `history`; nothing in the store has the rare outcome.
+const FILTERS: [&str; 4] = ["all", "job", "group", "rare outcome"];
+
+#[divan::bench(args = FILTERS, sample_count = 5, sample_size = 1)]
+fn the_newest_runs(bencher: Bencher<'_, '_>, by: &str) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fill(folder.path());
+    let filter = HistoryFilter {
+        job: (by == "job").then(|| JobId::new("job-007")),
+        group: (by == "group").then(|| GroupId::new("group-07")),
+        outcome: (by == "rare outcome").then(|| "failed".to_owned()),
+        limit: Some(50),
+        ..HistoryFilter::default()
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
+    bencher.bench_local(|| {
+        let store = SqliteStore::open_read(folder.path()).expect("the store is there");
+        let store = store.expect("it is not empty");
+        let runs = runtime.block_on(store.history(black_box(filter.clone())));
+        runs.expect("the store is sound").len()
+    });
 }
 
 #[expect(

@@ -1,5 +1,6 @@
-//! A report: the figures of all work in a span, and of each group, job, model and hour.
+//! A report: the figures of all work in a span, and of each group, job, model, hour and day.
 
+use super::dots::Dot;
 use super::facts::Scope;
 use super::figures::{By, Figures};
 use super::tail::Tail;
@@ -12,9 +13,14 @@ pub struct Breakdown {
     /// The figures of everything.
     pub total: Figures,
     /// The same told apart, in the order of [`By::ALL`].
-    pub sections: [Section; 4],
+    pub sections: [Section; 5],
     /// The slowest attempts, and why.
     pub tail: Tail,
+    /// Attempts one by one, in the order in which they were sent: all of them, or if they are more than
+    /// [`MAX_DOTS`](super::MAX_DOTS) the slowest and an even pick of the rest.
+    pub dots: Vec<Dot>,
+    /// How many attempts the dots stand for.
+    pub dots_of: usize,
 }
 
 impl Breakdown {
@@ -30,7 +36,7 @@ impl Breakdown {
 pub struct Section {
     /// The way.
     pub by: By,
-    /// Names and figures, by name; hours of the day as `00` to `23`.
+    /// Names and figures, by name; hours of the day as `00` to `23`, days as `2026-12-01`.
     pub rows: Vec<(String, Figures)>,
 }
 

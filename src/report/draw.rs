@@ -63,7 +63,9 @@ pub fn render_comparison(
         title(&now.scope, view)
     )];
     parts.push(lay_out(&rows, &aligns, view.width) + &few + uneven(before, now));
-    for (was, is) in shown(before, by).zip(shown(now, by)) {
+    // Days of two spans are not the same days: beside each other they stand only if they are asked for.
+    let both = shown(before, by).zip(shown(now, by));
+    for (was, is) in both.filter(|(_, is)| by.is_some() || is.by != By::Day) {
         parts.push(sections::side_by_side(was, is, view));
     }
     parts.join("\n")

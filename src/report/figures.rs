@@ -1,4 +1,4 @@
-//! The figures of one set of work: a group, a job, a model, an hour, or all of it.
+//! The figures of one set of work: a group, a job, a model, an hour, a day, or all of it.
 
 use std::collections::BTreeMap;
 
@@ -74,6 +74,24 @@ impl Figures {
         }
     }
 
+    /// Adds what was counted of other work. Percentiles do not add up: they are found for each set by itself.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.slots.plus(&other.slots);
+        self.calls += other.calls;
+        self.attempts += other.attempts;
+        self.wasted += other.wasted;
+        self.errands += other.errands;
+        for (gate, count) in &other.yields {
+            *self.yields.entry(*gate).or_default() += count;
+        }
+        add(&mut self.tokens.counted, &other.tokens.counted);
+        self.tokens.unknown += other.tokens.unknown;
+        self.counted += other.counted;
+        self.cache_hits += other.cache_hits;
+        self.dollars.known = self.dollars.known.plus(other.dollars.known);
+        self.dollars.unknown += other.dollars.unknown;
+    }
+
     /// Adds what a call cost that has no answer: attempts that broke off were counted.
     pub(super) fn broken(&mut self, cost: Option<Dollars>) {
         self.dollars.known = self.dollars.known.plus(cost.unwrap_or_default());
@@ -91,11 +109,13 @@ pub enum By {
     Model,
     /// By the hour of the day in Japan: of an attempt's start, of a run's start, of a slot.
     Hour,
+    /// By the day in Japan, as the hour.
+    Day,
 }
 
 impl By {
     /// Every way, in the order of a report.
-    pub const ALL: [Self; 4] = [Self::Group, Self::Job, Self::Model, Self::Hour];
+    pub const ALL: [Self; 5] = [Self::Group, Self::Job, Self::Model, Self::Hour, Self::Day];
 
     /// The word of the command line, of JSON and of tables.
     #[must_use]
@@ -105,6 +125,7 @@ impl By {
             Self::Job => "job",
             Self::Model => "model",
             Self::Hour => "hour",
+            Self::Day => "day",
         }
     }
 
@@ -114,6 +135,7 @@ impl By {
             Self::Job => 1,
             Self::Model => 2,
             Self::Hour => 3,
+            Self::Day => 4,
         }
     }
 }

@@ -3,13 +3,14 @@
 //! [`summarize`] takes runs and returns a [`Summary`]; [`render_summary`] and
 //! [`render_runs`] draw text from them; [`tell`] says in sentences what one
 //! slot did. A [`Tally`] takes rows one by one, a million of them, and becomes
-//! a [`Breakdown`] by group, job, model and hour; [`render_breakdown`] draws
-//! it. Everything here is arithmetic over the
-//! history: nothing is read, and nothing depends on when it is asked.
+//! a [`Breakdown`] by group, job, model, hour and day; [`render_breakdown`]
+//! draws it. Everything here is arithmetic over the history: nothing is read,
+//! and nothing depends on when it is asked.
 
 mod breakdown;
 mod chain;
 mod compare;
+mod dots;
 mod draw;
 mod facts;
 mod figures;
@@ -31,6 +32,7 @@ mod view;
 pub use breakdown::{Breakdown, Section};
 pub use chain::{Chain, ChainEnd, follow};
 pub use compare::{Change, Unit, compare};
+pub use dots::{Dot, DotEnd, MAX_DOTS};
 pub use draw::{between, render_breakdown, render_comparison};
 pub use facts::{AttemptFact, CallFact, EndFact, MergeFact, RunFact, Scope};
 pub use figures::{By, Figures};
@@ -46,6 +48,6 @@ pub use story::{
 pub use summary::{Costs, Outcomes, Summary, Tokens, summarize};
 pub(crate) use table::{Align, columns_of, lay_out};
 pub use tail::{Advice as TailAdvice, Evidence, Field, Tail, TailSample};
-pub use tally::Tally;
+pub use tally::{Attempts, Tally};
 pub use view::View;
 pub(crate) use view::span;

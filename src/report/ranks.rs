@@ -14,6 +14,8 @@ pub(super) struct Ranked {
     seen: usize,
     /// How many it is made of, those that have no value included.
     of: usize,
+    /// At how many seen values the next rank is reached; nothing to be looked at before.
+    next: usize,
     at: [Option<u32>; 3],
     max: u32,
 }
@@ -23,6 +25,21 @@ const PERCENTS: [usize; 3] = [50, 95, 99];
 /// Sets whose sizes are counted first and whose values come in rising order after.
 #[derive(Debug)]
 pub(super) struct Ranks(Vec<Ranked>);
+
+impl Ranked {
+    /// Keeps a value for the ranks that it has, and looks where the next one lies.
+    fn reach(&mut self, value: u32) {
+        self.next = usize::MAX;
+        for (at, percent) in self.at.iter_mut().zip(PERCENTS) {
+            let rank = rank(percent, self.of);
+            if rank == self.seen {
+                *at = Some(value);
+            } else if rank > self.seen {
+                self.next = self.next.min(rank);
+            }
+        }
+    }
+}
 
 impl Ranks {
     /// This many empty sets.
@@ -42,10 +59,8 @@ impl Ranks {
         let Some(ranked) = self.0.get_mut(cell as usize) else {
             return;
         };
-        for (at, percent) in ranked.at.iter_mut().zip(PERCENTS) {
-            if at.is_none() && rank(percent, ranked.of) == ranked.seen {
-                *at = Some(value);
-            }
+        if ranked.seen == ranked.next {
+            ranked.reach(value);
         }
         ranked.seen += 1;
         ranked.max = value;

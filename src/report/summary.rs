@@ -106,6 +106,18 @@ impl Outcomes {
         *counter += 1;
     }
 
+    /// Adds the counts of other slots.
+    pub(super) fn plus(&mut self, other: &Self) {
+        self.succeeded += other.succeeded;
+        self.incomplete += other.incomplete;
+        self.yielded += other.yielded;
+        self.waiting += other.waiting;
+        self.exhausted += other.exhausted;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+        self.running += other.running;
+    }
+
     fn count(&mut self, end: &ChainEnd) {
         let counter = match end {
             ChainEnd::Succeeded(_) => &mut self.succeeded,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::percentiles::{Percentiles, rank};
-use super::tally::{CallRow, Names, RunRow, Sample};
+use super::tally::{CallRow, Kind, Kinds, Names, RunRow, Sample};
 use crate::outcome::RunId;
 use neighbours::Neighbours;
 
@@ -96,6 +96,7 @@ pub enum Evidence {
 pub(super) struct Rows<'a> {
     pub runs: &'a [RunRow],
     pub calls: &'a [CallRow],
+    pub kinds: &'a Kinds,
     pub names: &'a [Names; 3],
 }
 
@@ -105,14 +106,17 @@ pub(super) struct Spreads {
     pub hours: Vec<Option<Percentiles>>,
 }
 
-/// Sorts the slowest of samples that come in rising order.
-pub(super) fn sort(samples: &[Sample], rows: &Rows<'_>, spreads: &Spreads) -> Tail {
-    let over_p99 = samples.len() - rank(99, samples.len()).min(samples.len());
-    let size = over_p99.max(WORST).min(samples.len());
-    let slowest = &samples[samples.len() - size..];
-    let neighbours = Neighbours::of(rows.runs);
+/// How many of so many samples are looked at.
+pub(super) fn size(samples: usize) -> usize {
+    let over_p99 = samples - rank(99, samples).min(samples);
+    over_p99.max(WORST).min(samples)
+}
+
+/// Sorts the slowest samples, which come in rising order.
+pub(super) fn sort(slowest: &[Sample], rows: &Rows<'_>, spreads: &Spreads) -> Tail {
+    let neighbours = Neighbours::of(rows.runs, rows.kinds);
     let mut tail = Tail {
-        samples: size,
+        samples: slowest.len(),
         from: millis(slowest.first().map_or(0, |sample| sample.total)),
         ..Tail::default()
     };
@@ -144,7 +148,8 @@ fn evidence(
 ) -> Vec<Evidence> {
     let call = &rows.calls[sample.call as usize];
     let collision = neighbours.of_run(call.run as usize).map(|(other, apart)| {
-        let other = rows.names[1].get(rows.runs[other].job).unwrap_or_default();
+        let other = rows.kinds.get(rows.runs[other].kind).job;
+        let other = rows.names[1].get(other).unwrap_or_default();
         Evidence::RetryCollision {
             other: other.to_owned(),
             apart,
@@ -153,7 +158,7 @@ fn evidence(
     let cold = (call.cold >= LONG).then_some(Evidence::LongColdInput { tokens: call.cold });
     let peak = sample
         .is_peak
-        .then(|| spreads.jitter(sample.hour))
+        .then(|| spreads.jitter(sample.hour()))
         .flatten();
     peak.into_iter().chain(collision).chain(cold).collect()
 }
@@ -188,22 +193,26 @@ fn spread_of(figures: &Percentiles) -> Option<Duration> {
 
 impl Rows<'_> {
     fn job_of(&self, sample: &Sample) -> &str {
-        let call = &self.calls[sample.call as usize];
         self.names[1]
-            .get(self.runs[call.run as usize].job)
+            .get(self.kind_of(sample).job)
             .unwrap_or_default()
+    }
+
+    fn kind_of(&self, sample: &Sample) -> Kind {
+        self.kinds.get(self.calls[sample.call as usize].kind)
     }
 
     fn told(&self, sample: &Sample, evidence: Vec<Evidence>) -> TailSample {
         let call = &self.calls[sample.call as usize];
         let run = &self.runs[call.run as usize];
+        let kind = self.kind_of(sample);
         let [groups, jobs, models] = self.names;
         let name = |names: &Names, at| names.get(at).unwrap_or_default().to_owned();
         TailSample {
-            at: DateTime::from_timestamp(sample.started.into(), 0).unwrap_or_default(),
-            job: name(jobs, run.job),
-            group: name(groups, run.group),
-            model: name(models, call.model),
+            at: sample.at(),
+            job: name(jobs, kind.job),
+            group: name(groups, kind.group),
+            model: name(models, kind.model),
             run: RunId(run.id),
             n: sample.n,
             latency: millis(sample.total),

@@ -9,7 +9,8 @@ use tempfile::{Builder, NamedTempFile};
 
 use super::fault::Fault;
 use super::lock::FILE as LOCK;
-use super::open::{SqliteStore, connect_at_rest, is_at_rest};
+use super::open::SqliteStore;
+use super::reader::{connect_at_rest, is_at_rest};
 use super::schema;
 use crate::engine::ports::StoreError;
 

@@ -52,11 +52,6 @@ const JOINS: &str = "
 
 /// The runs that pass the filter, newest last.
 pub(super) fn runs(store: &Connection, filter: &HistoryFilter) -> Result<Vec<Run>, Fault> {
-    let chosen = "
-        FROM (SELECT * FROM runs
-              WHERE (?1 IS NULL OR job = ?1) AND (?2 IS NULL OR grp = ?2) AND (?3 IS NULL OR outcome = ?3)
-                AND (?4 IS NULL OR started_at >= ?4) AND (?5 IS NULL OR started_at < ?5)
-              ORDER BY id DESC LIMIT ?6) r";
     let values = params![
         filter.job.as_ref().map(JobId::as_str),
         filter.group.as_ref().map(GroupId::as_str),
@@ -65,7 +60,25 @@ pub(super) fn runs(store: &Connection, filter: &HistoryFilter) -> Result<Vec<Run
         filter.until.map(ms),
         filter.limit.map_or(-1, i64::from),
     ];
-    select(store, chosen, values)
+    select(store, &chosen(filter), values)
+}
+
+/// Asks only for what is asked: a condition that may be absent keeps its index from being used. The times must not lead
+/// to theirs, which is not in the order of the newest.
+fn chosen(filter: &HistoryFilter) -> String {
+    let conditions = [
+        (filter.job.is_some(), "job = ?1"),
+        (filter.group.is_some(), "grp = ?2"),
+        (filter.outcome.is_some(), "outcome = ?3"),
+        (filter.from.is_some(), "+started_at >= ?4"),
+        (filter.until.is_some(), "+started_at < ?5"),
+    ];
+    let asked = conditions.iter().filter(|(is_asked, _)| *is_asked);
+    let asked: Vec<&str> = std::iter::once("true")
+        .chain(asked.map(|(_, condition)| *condition))
+        .collect();
+    let asked = asked.join(" AND ");
+    format!("FROM (SELECT * FROM runs WHERE {asked} ORDER BY id DESC LIMIT ?6) r")
 }
 
 /// One run.
@@ -224,4 +237,60 @@ fn attempt_end(row: &Row<'_>) -> Result<Option<AttemptEnd>, Fault> {
         message: get(row, "message")?,
         usage: usage(row, "lost_")?,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::SqliteStore;
+
+    /// What the runs of a filter are looked for through, without the rows that belong to them.
+    fn way(store: &Connection, filter: &HistoryFilter) -> Vec<String> {
+        let chosen = chosen(filter);
+        let mut explain = store
+            .prepare(&format!("EXPLAIN QUERY PLAN SELECT * {chosen}"))
+            .unwrap();
+        // A plan needs no values.
+        let steps = explain.raw_query().mapped(|row| row.get("detail"));
+        steps.collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn newest_runs_are_found_without_a_look_at_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path()).unwrap();
+        let store = Connection::open(store.path()).unwrap();
+        let none = HistoryFilter {
+            limit: Some(20),
+            ..HistoryFilter::default()
+        };
+        let by_job = HistoryFilter {
+            job: Some(JobId::new("digest")),
+            ..none.clone()
+        };
+        let by_group = HistoryFilter {
+            group: Some(GroupId::new("main")),
+            ..none.clone()
+        };
+        let by_outcome = HistoryFilter {
+            outcome: Some("failed".to_owned()),
+            from: Some(DateTime::UNIX_EPOCH),
+            ..none.clone()
+        };
+        for (filter, expected) in [
+            (none, "SCAN runs"),
+            (by_job, "INDEX runs_by_job (job=?)"),
+            (by_group, "INDEX runs_by_group (grp=?)"),
+            (by_outcome, "INDEX runs_by_outcome (outcome=?)"),
+        ] {
+            let steps = way(&store, &filter);
+            assert!(
+                steps.iter().any(|step| step.contains(expected)),
+                "{expected}: {steps:?}"
+            );
+            // In the order of ids from the newest on, the scan ends at the limit.
+            let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE"));
+            assert!(!sorts, "{steps:?}");
+        }
+    }
 }

@@ -34,6 +34,7 @@ mod open;
 mod pause;
 mod pieces;
 mod port;
+mod reader;
 mod refused;
 mod run;
 mod samples;

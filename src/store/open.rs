@@ -8,6 +8,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::fault::Fault;
+use super::reader::{Reader, Rest, connect_to_read};
 use super::schema::{self, MIGRATIONS};
 use super::thread::Worker;
 use crate::engine::ports::StoreError;
@@ -26,6 +27,7 @@ const STATEMENTS: usize = 64;
 #[derive(Debug)]
 pub struct SqliteStore {
     pub(super) worker: Worker,
+    rest: Rest,
 }
 
 /// Which files were opened: a folder that was removed or replaced must not swallow what we write.
@@ -68,7 +70,7 @@ impl SqliteStore {
         keep_orphaned_log(&path)?;
         let connection = connect(&path, MIGRATIONS).map_err(|fault| fault.at(&path))?;
         let file = Identity::of_writer(&path).map_err(|error| unusable(&path, &error))?;
-        Self::around(connection, path, file)
+        Self::around((connection, Rest::Logged), path, file)
     }
 
     /// Makes the folder of a store, if there is none, for whoever takes the lock of a daemon before it opens the file.
@@ -114,13 +116,13 @@ impl SqliteStore {
             Err(error) => return Err(unusable(&path, &error)),
         }
         keep_orphaned_log(&path)?;
-        let connection = connect_to_read(&path).map_err(|fault| fault.at(&path))?;
+        let (connection, rest) = connect_to_read(&path).map_err(|fault| fault.at(&path))?;
         let file = Identity::of_reader(&path).map_err(|error| unusable(&path, &error))?;
         match schema::version(&connection).map_err(|fault| fault.at(&path))? {
             // The file was made a moment ago, and nothing is in it.
             0 => Ok(None),
             found if found == schema::known(MIGRATIONS) => {
-                Self::around(connection, path, file).map(Some)
+                Self::around((connection, rest), path, file).map(Some)
             }
             found if found > schema::known(MIGRATIONS) => Err(StoreError::Newer {
                 path,
@@ -148,9 +150,19 @@ impl SqliteStore {
         fs::metadata(log_of(self.path())).map_or(0, |found| found.len())
     }
 
-    fn around(connection: Connection, path: PathBuf, file: Identity) -> Result<Self, StoreError> {
+    /// What opens the file a second time.
+    pub(super) fn reader(&self) -> Reader {
+        Reader::of(self.path(), self.rest)
+    }
+
+    fn around(
+        (connection, rest): (Connection, Rest),
+        path: PathBuf,
+        file: Identity,
+    ) -> Result<Self, StoreError> {
         Ok(Self {
             worker: Worker::start(connection, path, file)?,
+            rest,
         })
     }
 }
@@ -269,30 +281,8 @@ fn connect(path: &Path, migrations: &[&str]) -> Result<Connection, Fault> {
     Ok(connection)
 }
 
-fn connect_to_read(path: &Path) -> Result<Connection, Fault> {
-    if is_at_rest(path) {
-        let connection = connect_at_rest(path)?;
-        schema::version(&connection)?;
-        // A writer that came before the file was open is seen here; one that comes later writes to its log first.
-        if is_at_rest(path) {
-            return Ok(connection);
-        }
-    }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(PATIENCE)?;
-    Ok(connection)
-}
-
-/// Whether the file is whole by itself: a writer keeps a log beside it, and removes that at a clean end.
-pub(super) fn is_at_rest(path: &Path) -> bool {
-    [log_of(path), beside(path, "-journal")].iter().all(
-        |log| matches!(fs::metadata(log), Err(error) if error.kind() == io::ErrorKind::NotFound),
-    )
-}
-
 /// The write-ahead log of a file.
-fn log_of(path: &Path) -> PathBuf {
+pub(super) fn log_of(path: &Path) -> PathBuf {
     beside(path, "-wal")
 }
 
@@ -301,7 +291,7 @@ fn shared_of(path: &Path) -> PathBuf {
     beside(path, "-shm")
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
@@ -323,31 +313,6 @@ fn keep_orphaned_log(path: &Path) -> Result<(), StoreError> {
             log.display()
         ),
     })
-}
-
-/// Without locks and logs. Read in the ordinary way, a file at rest gets a log and a `-shm` file that stay behind,
-/// because a reader may not clean up.
-pub(super) fn connect_at_rest(path: &Path) -> Result<Connection, Fault> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_URI;
-    Ok(Connection::open_with_flags(immutable_uri(path), flags)?)
-}
-
-/// The path as a URI that promises the file does not change. Slashes are encoded too: two at the start would name a
-/// host.
-fn immutable_uri(path: &Path) -> String {
-    let encoded = |byte: &u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-            char::from(*byte).to_string()
-        }
-        _ => format!("%{byte:02X}"),
-    };
-    let bytes = path.as_os_str().as_encoded_bytes().iter();
-    format!(
-        "file:{}?immutable=1",
-        bytes.map(encoded).collect::<String>()
-    )
 }
 
 /// Readers and one writer at once. Changing the mode of a new file wants it alone, and does not wait for that by

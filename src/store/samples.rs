@@ -1,8 +1,14 @@
 //! Rows for a report: a million attempts go by in one pass over each table, and nothing but their figures is kept.
+//!
+//! Attempts are read on a second connection beside the runs and calls, if it sees the same moment of the store.
+
+mod beside;
+
+use std::sync::mpsc::channel;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::types::{FromSql, ValueRef};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Row, Transaction};
 
 use super::columns::{class, ms, yield_reason};
 use super::fault::Fault;
@@ -11,7 +17,7 @@ use crate::answer::Usage;
 use crate::engine::ports::StoreError;
 use crate::money::Dollars;
 use crate::outcome::{Class, Outcome, RunId};
-use crate::report::{AttemptFact, CallFact, EndFact, MergeFact, RunFact, Tally};
+use crate::report::{AttemptFact, Attempts, CallFact, EndFact, MergeFact, RunFact, Scope, Tally};
 
 /// Work due in the span may be done so much later: deferrals that wait longer are told as not done.
 const AFTER: TimeDelta = TimeDelta::days(31);
@@ -27,6 +33,12 @@ const RUNS: &str = "
     SELECT id, job, grp, model, fire_at, started_at, finished_at, outcome, reason, next_not_before
     FROM runs WHERE started_at >= ?1 AND started_at < ?2 AND fire_at >= ?3 AND fire_at < ?2";
 
+/// The least and the greatest id of them and some more, from the index alone.
+const RUN_RANGE: &str =
+    "SELECT min(id), max(id) FROM runs WHERE started_at >= ?1 AND started_at < ?2";
+
+const CALL_RANGE: &str = "SELECT min(id), max(id) FROM calls WHERE run BETWEEN ?1 AND ?2";
+
 const MERGES: &str = "
     SELECT d.job, d.fire_at, r.fire_at FROM deferrals d JOIN runs r ON r.id = d.run
     WHERE d.state = 'merged' AND d.fire_at >= ?1 AND d.fire_at < ?2";
@@ -34,7 +46,7 @@ const MERGES: &str = "
 const CALLS: &str = "
     SELECT id, run, step, model, stop_reason IS NOT NULL, input_tokens, cache_write_5m_tokens,
       cache_write_1h_tokens, cache_read_tokens, output_tokens, web_searches, cost_usd
-    FROM calls WHERE run BETWEEN ?1 AND ?2 ORDER BY run";
+    FROM calls WHERE id BETWEEN ?1 AND ?2";
 
 const ATTEMPTS: &str = "
     SELECT call, n, started_at, latency_ms, first_byte_ms, class, status, error_type, input_tokens IS NOT NULL
@@ -47,45 +59,121 @@ impl SqliteStore {
     ///
     /// A [`StoreError`] if the file cannot be read, or holds what no version up to this one writes.
     pub async fn tally(&self, tally: Tally) -> Result<Tally, StoreError> {
-        self.worker.read(move |store| read(store, tally)).await
+        let open = self.reader();
+        let read = move |store: &Transaction<'_>| match beside::same_moment(store, &open) {
+            Some(mut other) => read_by_two(store, &mut other, tally),
+            None => read(store, tally),
+        };
+        self.worker.read(read).await
     }
 }
 
+/// From when to when runs begin that a report asks for, and from when on their work is due.
+#[derive(Clone, Copy)]
+struct Span([i64; 3]);
+
+impl Span {
+    fn of(scope: &Scope) -> Self {
+        let earlier = |span| {
+            let since = scope.since.checked_sub_signed(span);
+            since.unwrap_or(DateTime::<Utc>::MIN_UTC)
+        };
+        let latest = scope.until.checked_add_signed(AFTER);
+        let latest = latest.unwrap_or(DateTime::<Utc>::MAX_UTC);
+        Self([ms(earlier(SET_BACK)), ms(latest), ms(earlier(BEFORE))])
+    }
+}
+
+/// Reads one table after the other.
 fn read(store: &Connection, mut tally: Tally) -> Result<Tally, Fault> {
-    let (since, until) = (tally.scope().since, tally.scope().until);
-    let earlier = |span| {
-        since
-            .checked_sub_signed(span)
-            .unwrap_or(DateTime::<Utc>::MIN_UTC)
-    };
-    let latest = until
-        .checked_add_signed(AFTER)
-        .unwrap_or(DateTime::<Utc>::MAX_UTC);
-    let span = params![ms(earlier(SET_BACK)), ms(latest), ms(earlier(BEFORE))];
-    each(store, RUNS, span, |row| run(row, &mut tally))?;
+    let range = call_range(store, Span::of(tally.scope()))?;
+    runs(store, &mut tally)?;
+    if let Some(range) = range {
+        calls(store, range, &mut tally)?;
+        tally.attempts(attempts(store, range)?);
+    }
+    Ok(tally)
+}
+
+/// Reads runs and calls here, and attempts on the other connection meanwhile.
+fn read_by_two(
+    store: &Connection,
+    other: &mut Connection,
+    mut tally: Tally,
+) -> Result<Tally, Fault> {
+    let span = Span::of(tally.scope());
+    let (tell, told) = channel();
+    let found = std::thread::scope(|scope| {
+        let beside = scope.spawn(move || {
+            let Some(range) = call_range(other, span)? else {
+                return Ok(None);
+            };
+            // Nobody listens if reading failed there, which is told there.
+            let _ = tell.send(range);
+            attempts(other, range).map(Some)
+        });
+        runs(store, &mut tally)?;
+        // Nothing comes if there is no call, or if reading failed there.
+        if let Ok(range) = told.recv() {
+            calls(store, range, &mut tally)?;
+        }
+        beside
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    if let Some(found) = found {
+        tally.attempts(found);
+    }
+    Ok(tally)
+}
+
+fn runs(store: &Connection, tally: &mut Tally) -> Result<(), Fault> {
+    let scope = tally.scope();
+    let due = (ms(scope.since), ms(scope.until));
+    let Span(span) = Span::of(scope);
+    each(store, RUNS, span, |row| run(row, tally))?;
     tally.runs_end();
-    each(store, MERGES, params![ms(since), ms(until)], |row| {
+    each(store, MERGES, due, |row| {
         tally.merge(&MergeFact {
             job: text(row, 0)?,
             fire_at: at(row, 1)?,
             into: at(row, 2)?,
         });
         Ok(())
-    })?;
-    let Some((first, last)) = tally.run_range() else {
-        return Ok(tally);
-    };
-    each(store, CALLS, params![first.0, last.0], |row| {
-        call(row, &mut tally)
-    })?;
+    })
+}
+
+fn calls(store: &Connection, range: (i64, i64), tally: &mut Tally) -> Result<(), Fault> {
+    each(store, CALLS, range, |row| call(row, tally))?;
     tally.calls_end();
-    let Some((first, last)) = tally.call_range() else {
-        return Ok(tally);
+    Ok(())
+}
+
+/// The range of the calls of the runs in a span, before any of them was read.
+fn call_range(
+    store: &Connection,
+    Span([from, until, _]): Span,
+) -> Result<Option<(i64, i64)>, Fault> {
+    let range = |select, values: (i64, i64)| -> Result<Option<(i64, i64)>, Fault> {
+        let mut select = store.prepare_cached(select)?;
+        let ends = select.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (first, last): (Option<i64>, Option<i64>) = ends;
+        Ok(first.zip(last))
     };
-    each(store, ATTEMPTS, params![first, last], |row| {
-        attempt(row, &mut tally)
+    match range(RUN_RANGE, (from, until))? {
+        Some(runs) => range(CALL_RANGE, runs),
+        None => Ok(None),
+    }
+}
+
+/// The attempts of the calls in this range.
+fn attempts(store: &Connection, range: (i64, i64)) -> Result<Attempts, Fault> {
+    let mut attempts = Attempts::of(range.0);
+    each(store, ATTEMPTS, range, |row| {
+        attempts.take(&attempt(row)?);
+        Ok(())
     })?;
-    Ok(tally)
+    Ok(attempts)
 }
 
 fn each(
@@ -132,43 +220,52 @@ fn call(row: &Row<'_>, tally: &mut Tally) -> Result<(), Fault> {
     Ok(())
 }
 
-fn attempt(row: &Row<'_>, tally: &mut Tally) -> Result<(), Fault> {
-    let end = match get::<Option<i64>>(row, 3)? {
-        None => None,
-        Some(total) => Some(EndFact {
-            total_ms: whole(total, "latency_ms")?,
-            first_byte_ms: match get::<Option<i64>>(row, 4)? {
-                None => None,
-                Some(first) => Some(whole(first, "first_byte_ms")?),
-            },
-            class: known_class(row)?,
-            status: match get::<Option<i64>>(row, 6)? {
-                None => None,
-                Some(status) => Some(whole(status, "status")?),
-            },
-            error_type: text_or_none(row, 7)?,
-            is_counted: get(row, 8)?,
-        }),
-    };
-    tally.attempt(&AttemptFact {
+fn attempt<'r>(row: &'r Row<'_>) -> Result<AttemptFact<'r>, Fault> {
+    Ok(AttemptFact {
         call: get(row, 0)?,
         n: whole(get(row, 1)?, "n")?,
         started_at: at(row, 2)?,
-        end,
-    });
-    Ok(())
+        end: match get::<Option<i64>>(row, 3)? {
+            Some(total) => Some(end(row, total)?),
+            None => None,
+        },
+    })
+}
+
+fn end<'r>(row: &'r Row<'_>, total: i64) -> Result<EndFact<'r>, Fault> {
+    let total_ms = whole(total, "latency_ms")?;
+    let first = get::<Option<i64>>(row, 4)?;
+    let first_byte_ms = first.map(|first| whole(first, "first_byte_ms"));
+    let class = known_class(row)?;
+    // What an answer came with says no more about it, and is not read a million times.
+    let status = match class {
+        Some(Class::Success) => None,
+        Some(Class::Retryable | Class::Fatal) | None => get::<Option<i64>>(row, 6)?,
+    };
+    let error_type = match (class, status) {
+        (Some(Class::Success), _) | (_, Some(300..)) => None,
+        (_, _) => text_or_none(row, 7)?,
+    };
+    Ok(EndFact {
+        total_ms,
+        first_byte_ms: first_byte_ms.transpose()?,
+        class,
+        status: status.map(|status| whole(status, "status")).transpose()?,
+        error_type,
+        is_counted: get(row, 8)?,
+    })
 }
 
 /// All counters are written together, so one that is there vouches for the rest.
 fn usage(row: &Row<'_>) -> Result<Option<Usage>, Fault> {
-    if is_null(row, 5)? {
+    let Some(input) = get::<Option<i64>>(row, 5)? else {
         return Ok(None);
-    }
+    };
     let tokens = |column: usize, name: &str| -> Result<u64, Fault> {
         whole(get::<Option<i64>>(row, column)?.unwrap_or_default(), name)
     };
     Ok(Some(Usage {
-        input_tokens: tokens(5, "input_tokens")?,
+        input_tokens: whole(input, "input_tokens")?,
         cache_write_5m_tokens: tokens(6, "cache_write_5m_tokens")?,
         cache_write_1h_tokens: tokens(7, "cache_write_1h_tokens")?,
         cache_read_tokens: tokens(8, "cache_read_tokens")?,
@@ -182,10 +279,12 @@ fn outcome(row: &Row<'_>) -> Result<Option<Outcome>, Fault> {
     let Some(word) = text_or_none(row, 7)? else {
         return Ok(None);
     };
+    // The most frequent first, which has no reason: a run is read a million times.
+    if word == "succeeded" {
+        return Ok(Some(Outcome::Succeeded));
+    }
     let reason = text_or_none(row, 8)?;
-    // The most frequent first: a run is read a million times.
     let known = match (word, reason) {
-        ("succeeded", None) => Some(Outcome::Succeeded),
         ("yielded", Some(reason)) => yield_reason(reason).map(Outcome::Yielded),
         (word, reason) => Outcome::from_words(word, reason),
     };
@@ -222,15 +321,16 @@ fn text_or_none<'r>(row: &'r Row<'_>, column: usize) -> Result<Option<&'r str>, 
 }
 
 fn at(row: &Row<'_>, column: usize) -> Result<DateTime<Utc>, Fault> {
-    let ms: i64 = get(row, column)?;
-    DateTime::from_timestamp_millis(ms).ok_or_else(|| Fault::odd("an instant", ms))
+    instant(get(row, column)?)
 }
 
 fn at_or_none(row: &Row<'_>, column: usize) -> Result<Option<DateTime<Utc>>, Fault> {
-    if is_null(row, column)? {
-        return Ok(None);
-    }
-    at(row, column).map(Some)
+    let ms: Option<i64> = get(row, column)?;
+    ms.map(instant).transpose()
+}
+
+fn instant(ms: i64) -> Result<DateTime<Utc>, Fault> {
+    DateTime::from_timestamp_millis(ms).ok_or_else(|| Fault::odd("an instant", ms))
 }
 
 fn whole<T: TryFrom<i64>>(number: i64, column: &str) -> Result<T, Fault> {
@@ -258,7 +358,9 @@ mod tests {
         let store = Connection::open(store.path()).unwrap();
         for (statement, way) in [
             (RUNS, "INDEX runs_by_start"),
-            (CALLS, "INDEX calls_by_name"),
+            (RUN_RANGE, "COVERING INDEX runs_by_start"),
+            (CALL_RANGE, "COVERING INDEX calls_by_name"),
+            (CALLS, "INTEGER PRIMARY KEY"),
             (ATTEMPTS, "PRIMARY KEY"),
         ] {
             let steps = steps(&store, statement);
@@ -269,5 +371,55 @@ mod tests {
             let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE"));
             assert!(!sorts, "{steps:?}");
         }
+    }
+
+    /// Runs of two jobs, of which every other was sent twice.
+    const ROWS: &str = "
+        WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 60)
+        INSERT INTO runs (id, job, fire_at, origin, grp, model, started_at, finished_at, outcome)
+        SELECT id, 'job-' || id % 2, id * 60000, 'scheduled', 'main', 'm', id * 60000, id * 60000 + 900, 'succeeded' FROM n;
+        INSERT INTO calls (id, run, model, stop_reason, input_tokens, cost_usd)
+        SELECT id + 1000, id, 'm', 'end_turn', 10, 0.5 FROM runs;
+        INSERT INTO attempts (call, n, started_at, wait_ms, latency_ms, first_byte_ms, status, class)
+        SELECT c.id, 1, run * 60000, 0, run * 10, 5, 200, 'success' FROM calls c;
+        INSERT INTO attempts (call, n, started_at, wait_ms, latency_ms, status, class, error_type)
+        SELECT c.id, 2, run * 60000, 0, run * 20, 529, 'retryable', 'overloaded_error' FROM calls c WHERE run % 2 = 0";
+
+    fn tally_of_hour() -> Tally {
+        let scope = Scope {
+            since: DateTime::UNIX_EPOCH,
+            until: DateTime::UNIX_EPOCH + TimeDelta::minutes(50),
+            job: None,
+            group: None,
+        };
+        Tally::new(scope, Box::new(|_| false))
+    }
+
+    #[test]
+    fn two_readers_find_what_one_finds() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path()).unwrap();
+        let one = Connection::open(store.path()).unwrap();
+        one.execute_batch(ROWS).unwrap();
+        let mut other = Connection::open(store.path()).unwrap();
+        let by_one = read(&one, tally_of_hour()).unwrap().finish();
+        let by_two = read_by_two(&one, &mut other, tally_of_hour()).unwrap();
+        assert_eq!(by_two.finish(), by_one);
+        let total = &by_one.total;
+        assert_eq!((total.attempts, total.calls, total.wasted), (73, 49, 24));
+    }
+
+    #[test]
+    fn reader_beside_that_fails_says_so_and_keeps_nobody_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path()).unwrap();
+        let one = Connection::open(store.path()).unwrap();
+        one.execute_batch(ROWS).unwrap();
+        let mut empty = Connection::open_in_memory().unwrap();
+        let found = read_by_two(&one, &mut empty, tally_of_hour());
+        assert!(
+            matches!(found, Err(Fault::Sql(_))),
+            "there is no such table"
+        );
     }
 }

@@ -178,6 +178,8 @@ fn json_has_every_figure_in_its_place() {
     assert_eq!(found["jobs"][1]["job"], "links");
     assert_eq!(found["models"][0]["model"], "claude-sonnet-5-5");
     assert_eq!(found["hours"][0]["hour"], "05");
+    assert_eq!(found["days"][0]["day"], "2026-12-05");
+    assert_eq!(found["days"][0]["latency"], total["latency"]);
     assert_eq!(
         found["tail"]["worst"][0]["patterns"][0]["pattern"],
         "long_cold_input"
@@ -228,6 +230,51 @@ fn csv_has_a_head_and_a_row_for_each_set_of_work() {
         rows.iter().all(|row| row.split(',').count() == columns),
         "{table}"
     );
+}
+
+#[test]
+fn days_are_a_line_until_they_are_asked_for() {
+    let scenario = folder();
+    answered(&scenario, 1, "digest", 0, &[300, 9000]);
+    // 23:30 of the same day in Japan, and half past midnight of the next but one.
+    answered(&scenario, 2, "digest", 18 * 60 + 30, &[400]);
+    answered(&scenario, 3, "digest", 43 * 60 + 30, &[6000]);
+    let text = scenario.run(&report(&[])).exits(0).stdout;
+    let line = "p99 from 2026-12-05 to 12-07 JST  █·▆  up to 9.0s on 12-05";
+    assert!(text.contains(line), "{text}");
+    assert!(!text.contains("day (JST)"), "{text}");
+    let table = scenario.run(&report(&["--by", "day"])).exits(0).stdout;
+    assert!(
+        table.contains("day (JST)") && table.contains(line),
+        "{table}"
+    );
+    let compared = [&["--compare", "20d"][..], &["--by", "day"]].concat();
+    let both = scenario.run(&report(&compared)).exits(0).stdout;
+    assert!(both.contains("2026-12-05"), "{both}");
+    let both = scenario.run(&report(&compared[..2])).exits(0).stdout;
+    assert!(!both.contains("2026-12-05 "), "{both}");
+    let rows = scenario
+        .run(&report(&["--by", "day", "--format", "csv"]))
+        .exits(0)
+        .stdout;
+    let days: Vec<&str> = rows
+        .lines()
+        .filter(|row| row.starts_with("now,day,"))
+        .collect();
+    assert_eq!(days.len(), 2, "{rows}");
+    assert!(
+        days[0].starts_with("now,day,2026-12-05,3,2,1.5000,1,"),
+        "{rows}"
+    );
+    assert!(
+        days[1].starts_with("now,day,2026-12-07,1,1,1.0000,0,"),
+        "{rows}"
+    );
+    let only = scenario
+        .run(&report(&["--by", "day", "--format", "json"]))
+        .exits(0)
+        .json();
+    assert!(only["days"].is_array() && only["hours"].is_null());
 }
 
 #[test]

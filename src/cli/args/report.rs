@@ -27,7 +27,7 @@ pub struct Report {
     /// Only this group.
     #[arg(long, value_name = "GROUP")]
     pub group: Option<String>,
-    /// One table in full in place of four short ones.
+    /// One table in full in place of the short ones.
     #[arg(long, value_enum, value_name = "WAY")]
     pub by: Option<By>,
     /// Put this span, just before the other, beside it: such as `14d`.
@@ -46,6 +46,8 @@ pub enum By {
     Model,
     /// By the hour of the day in Japan.
     Hour,
+    /// By the day in Japan.
+    Day,
 }
 
 impl From<By> for report::By {
@@ -55,6 +57,7 @@ impl From<By> for report::By {
             By::Job => Self::Job,
             By::Model => Self::Model,
             By::Hour => Self::Hour,
+            By::Day => Self::Day,
         }
     }
 }

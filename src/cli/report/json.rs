@@ -61,6 +61,7 @@ const fn plural(by: By) -> &'static str {
         By::Job => "jobs",
         By::Model => "models",
         By::Hour => "hours",
+        By::Day => "days",
     }
 }
 

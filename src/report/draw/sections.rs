@@ -1,6 +1,8 @@
-//! Figures told apart: by group, job, model or hour.
+//! Figures told apart: by group, job, model, hour or day.
 
 use std::time::Duration;
+
+use chrono::NaiveDate;
 
 use super::bars::{bar, sparkline};
 use crate::report::breakdown::Section;
@@ -18,8 +20,12 @@ const BAR: usize = 8;
 /// An overview shows no more rows than this: those with the highest p99.
 const ROWS: usize = 24;
 
-/// The overview of one way: latencies, waste, a bar of p99; by hour a sparkline too.
+/// The overview of one way: latencies, waste, a bar of p99; by hour a sparkline too. Of days, which may be hundreds, the
+/// line alone.
 pub(super) fn short(section: &Section, view: &View) -> String {
+    if section.by == By::Day {
+        return days(section, view);
+    }
     let rows = highest(section);
     let most = rows
         .iter()
@@ -63,7 +69,7 @@ pub(super) fn short(section: &Section, view: &View) -> String {
         let note = format!("and {more} more with a lower p99: `--by {by}` shows them\n");
         text.push_str(&note);
     }
-    text + &hours(section, view)
+    text + &line_of(section, view)
 }
 
 /// All figures of one way, in four tables.
@@ -74,7 +80,7 @@ pub(super) fn full(section: &Section, view: &View) -> String {
         completion_table(section, view),
         use_table(section, view),
     ];
-    tables.join("\n") + &hours(section, view)
+    tables.join("\n") + &line_of(section, view)
 }
 
 /// p99 and waste of each row, before and now.
@@ -133,11 +139,51 @@ fn highest(section: &Section) -> Vec<&(String, Figures)> {
     rows
 }
 
+/// p99 as a line over a section by time.
+fn line_of(section: &Section, view: &View) -> String {
+    match section.by {
+        By::Hour => hours(section, view),
+        By::Day => days(section, view),
+        By::Group | By::Job | By::Model => String::new(),
+    }
+}
+
+/// p99 from day to day as a line, a dot for a day without an attempt; of many days the last that fit.
+fn days(section: &Section, view: &View) -> String {
+    let p99 = |(day, it): &(String, Figures)| Some((day.parse().ok()?, it.latency?.p99));
+    let known: Vec<(NaiveDate, Duration)> = section.rows.iter().filter_map(p99).collect();
+    let Some((last, _)) = known.last() else {
+        return String::new();
+    };
+    // The words beside the line take some fifty columns.
+    let most = view.width.saturating_sub(56).max(14);
+    let shown: Vec<&(NaiveDate, Duration)> = known
+        .iter()
+        .filter(|(day, _)| (*last - *day).num_days() < i64::try_from(most).unwrap_or(i64::MAX))
+        .collect();
+    let Some((first, _)) = shown.first() else {
+        return String::new();
+    };
+    let on = |day: NaiveDate| shown.iter().find(|(other, _)| *other == day);
+    let values: Vec<Option<u128>> = first
+        .iter_days()
+        .take_while(|day| day <= last)
+        .map(|day| on(day).map(|(_, p99)| p99.as_millis()))
+        .collect();
+    let highest = shown.iter().rev().max_by_key(|(_, p99)| *p99);
+    let highest = highest.map_or_else(String::new, |(day, p99)| {
+        format!("up to {} on {}", span(*p99), day.format("%m-%d"))
+    });
+    format!(
+        "p99 from {first} to {} {}  {}  {highest}\n",
+        last.format("%m-%d"),
+        view.label,
+        sparkline(&values)
+    )
+}
+
 /// p99 over the day as a line, of a section by hour.
 fn hours(section: &Section, view: &View) -> String {
-    if section.by != By::Hour {
-        return String::new();
-    }
     let p99 = |hour: u32| {
         section
             .find(&format!("{hour:02}"))?
@@ -269,7 +315,7 @@ fn use_table(section: &Section, view: &View) -> String {
 
 fn head(by: By, view: &View, rest: &[&str]) -> Vec<String> {
     let first = match by {
-        By::Hour => view.head(by.as_str()),
+        By::Hour | By::Day => view.head(by.as_str()),
         By::Group | By::Job | By::Model => by.as_str().to_owned(),
     };
     std::iter::once(first)

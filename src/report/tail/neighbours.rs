@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::report::tally::RunRow;
+use crate::report::tally::{Kinds, RunRow};
 
 /// Two runs stand so close if the one begins within this span of the end of the other.
 const CLOSE_MS: i64 = 5 * 60 * 1000;
@@ -11,6 +11,7 @@ const CLOSE_MS: i64 = 5 * 60 * 1000;
 /// The runs that were retried, by group, in the order of their starts.
 pub(super) struct Neighbours<'a> {
     runs: &'a [RunRow],
+    kinds: &'a Kinds,
     groups: HashMap<u32, Group>,
 }
 
@@ -23,10 +24,14 @@ struct Group {
 }
 
 impl<'a> Neighbours<'a> {
-    pub(super) fn of(runs: &'a [RunRow]) -> Self {
+    pub(super) fn of(runs: &'a [RunRow], kinds: &'a Kinds) -> Self {
         let mut groups: HashMap<u32, Group> = HashMap::new();
         for (at, run) in runs.iter().enumerate().filter(|(_, run)| run.is_retried) {
-            groups.entry(run.group).or_default().order.push(at);
+            groups
+                .entry(kinds.get(run.kind).group)
+                .or_default()
+                .order
+                .push(at);
         }
         for group in groups.values_mut() {
             group
@@ -40,13 +45,18 @@ impl<'a> Neighbours<'a> {
                 latest = Some(last);
             }
         }
-        Self { runs, groups }
+        Self {
+            runs,
+            kinds,
+            groups,
+        }
     }
 
     /// Another run that was retried close to this one, if this one was, and how far apart they lie.
     pub(super) fn of_run(&self, at: usize) -> Option<(usize, Duration)> {
         let run = &self.runs[at];
-        let group = self.groups.get(&run.group).filter(|_| run.is_retried)?;
+        let group = self.kinds.get(run.kind).group;
+        let group = self.groups.get(&group).filter(|_| run.is_retried)?;
         let place = group
             .order
             .binary_search_by_key(&(run.started_at, run.id), |at| {

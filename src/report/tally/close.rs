@@ -1,28 +1,31 @@
 //! From what was kept to figures: chains of deferrals, ranks, the tail.
 
-use std::collections::HashMap;
+use std::time::Duration;
 
-use super::{NONE, RunRow, Sample, Tally, hour, narrow};
-use crate::outcome::{Outcome, SkipReason};
+use super::sort::{self, Entry, entry, row, value};
+use super::work::{End, Works};
+use super::{Kind, NONE, RunRow, Sample, State, Tally, count, hour, narrow, sets};
 use crate::report::breakdown::{Breakdown, Section};
+use crate::report::dots::{self, Dot, DotEnd};
 use crate::report::figures::{By, Figures};
 use crate::report::ranks::{Cell, Ranks};
 use crate::report::tail::{self, Rows, Spreads};
 
 /// The sets of all ways to tell work apart, numbered through: first the whole, then each way's.
 struct Cells {
-    starts: [Cell; 4],
+    starts: [Cell; 5],
     /// The hours of the day inside a peak window, then all time outside.
     peaks: Cell,
     len: usize,
 }
 
 impl Cells {
-    fn of(figures: &[Vec<Figures>; 4]) -> Self {
+    fn of(tally: &Tally) -> Self {
+        let [groups, jobs, models] = tally.names.each_ref().map(super::Names::len);
         let mut next = 1;
-        let starts = figures.each_ref().map(|figures| {
+        let starts = [groups, jobs, models, 24, tally.days.len()].map(|sets| {
             let start = next;
-            next += figures.len();
+            next += sets;
             narrow(start as u64)
         });
         Self {
@@ -32,220 +35,227 @@ impl Cells {
         }
     }
 
-    /// The sets of these keys, the whole included.
-    fn at(&self, keys: [u32; 4]) -> [Cell; 5] {
-        let [group, job, model, hour] = keys;
-        let [groups, jobs, models, hours] = self.starts;
-        [0, groups + group, jobs + job, models + model, hours + hour]
+    /// The sets of work of a kind at an instant, the whole included.
+    fn at(&self, kind: Kind, hour: u8, day: u16) -> [Cell; 6] {
+        let [groups, jobs, models, hours, days] = self.starts;
+        [
+            0,
+            groups + kind.group,
+            jobs + kind.job,
+            models + kind.model,
+            hours + Cell::from(hour),
+            days + Cell::from(day),
+        ]
     }
 
     const fn off_peak(&self) -> Cell {
         self.peaks + 24
     }
 
-    fn near_peak(&self, sample: &Sample) -> Cell {
-        if sample.is_peak {
-            self.peaks + Cell::from(sample.hour)
+    /// The sets of a piece of work, by its last run.
+    fn of_work(&self, tally: &Tally, run: &RunRow) -> [Cell; 6] {
+        let kind = tally.kinds.get(run.kind);
+        self.at(kind, hour(run.fire_at), tally.days.find(run.fire_at))
+    }
+
+    /// The sets of an attempt.
+    fn of_attempt(&self, tally: &Tally, place: &Place) -> [Cell; 7] {
+        let kind = tally.kinds.get(place.kind);
+        let [all, group, job, model, hour, day] = self.at(kind, place.hour, place.day);
+        let peak = if place.is_peak {
+            self.peaks + Cell::from(place.hour)
         } else {
             self.off_peak()
-        }
+        };
+        [all, group, job, model, hour, day, peak]
     }
 }
 
-/// What a piece of work came to.
-struct Work {
-    job: u32,
-    fire_at: i64,
-    /// Its last run.
-    last: usize,
+/// What the sets of an attempt follow from.
+struct Place {
+    kind: u32,
+    day: u16,
+    hour: u8,
+    is_peak: bool,
 }
 
 pub(super) fn close(mut tally: Tally) -> Breakdown {
-    let cells = Cells::of(&tally.figures);
-    let done = completions(&mut tally, &cells);
-    tally.samples.sort_unstable_by_key(|sample| sample.first);
-    let first = ranks(&tally, &cells, |sample| sample.first);
-    tally.samples.sort_unstable_by_key(|sample| sample.total);
-    let total = ranks(&tally, &cells, |sample| sample.total);
-    let spreads = Spreads {
-        off_peak: total.percentiles(cells.off_peak()),
-        hours: (0..24)
-            .map(|hour| total.percentiles(cells.peaks + hour))
-            .collect(),
-    };
+    count::count(&mut tally);
+    let works = Works::of(&tally);
+    name_days(&mut tally, &works);
+    let cells = Cells::of(&tally);
+    let done = completions(&mut tally, &works, &cells);
+    drop(works);
+    let places = places(&tally);
+    let (first, _) = ranks(&tally, &cells, &places, |sample| sample.first);
+    let (total, rising) = ranks(&tally, &cells, &places, |sample| sample.total);
+    drop(places);
     let fill = |figures: &mut Figures, cell: Cell| {
         figures.latency = total.percentiles(cell);
         figures.first_byte = first.percentiles(cell);
         figures.completion = done.completion(cell);
     };
-    fill(&mut tally.total, 0);
-    for (figures, start) in tally.figures.iter_mut().zip(cells.starts) {
-        for (figures, cell) in figures.iter_mut().zip(start..) {
+    let mut whole = sets::total(&tally);
+    fill(&mut whole, 0);
+    let sections = By::ALL.map(|by| {
+        let mut rows = sets::of_way(&tally, by);
+        for ((_, figures), cell) in rows.iter_mut().zip(cells.starts[by.index()]..) {
             fill(figures, cell);
         }
-    }
-    let rows = Rows {
-        runs: &tally.runs,
-        calls: &tally.calls,
-        names: &tally.names,
-    };
-    let tail = tail::sort(&tally.samples, &rows, &spreads);
-    let sections = By::ALL.map(|by| section(by, &tally));
+        section(by, rows)
+    });
+    let tail = slowest(&tally, &rising, &spreads(&total, &cells));
+    // The dots sort once more: nothing of these is needed for them.
+    (tally.runs, tally.calls) = (Vec::new(), Vec::new());
     Breakdown {
-        scope: tally.scope,
-        total: tally.total,
+        total: whole,
         sections,
         tail,
+        dots: dots(&tally, &rising),
+        dots_of: rising.len(),
+        scope: tally.scope,
+    }
+}
+
+/// Numbers the days of latencies and slots; those on which something was counted have numbers.
+fn name_days(tally: &mut Tally, works: &Works) {
+    for sample in &tally.attempts.rows {
+        tally.days.number(sample.started_ms());
+    }
+    for last in works.last_runs() {
+        tally.days.number(tally.runs[last].fire_at);
     }
 }
 
 /// The sets in which something happened, by their names.
-fn section(by: By, tally: &Tally) -> Section {
-    let named = tally.figures[by.index()]
-        .iter()
-        .zip(0..)
-        .map(|(figures, at)| {
-            let name = match tally.names.get(by.index()) {
-                Some(names) => names.get(at).unwrap_or_default().to_owned(),
-                None => format!("{at:02}"),
-            };
-            (name, figures.clone())
-        });
-    let mut rows: Vec<_> = named
-        .filter(|(_, figures)| *figures != Figures::default())
-        .collect();
+fn section(by: By, mut rows: Vec<(String, Figures)>) -> Section {
+    rows.retain(|(_, figures)| *figures != Figures::default());
     rows.sort_by(|(one, _), (other, _)| one.cmp(other));
     Section { by, rows }
 }
 
-/// The ranks of samples that come in the order of this value.
-fn ranks(tally: &Tally, cells: &Cells, value: fn(&Sample) -> u32) -> Ranks {
-    let mut ranks = Ranks::new(cells.len);
-    let of = |sample: &Sample| {
-        let call = &tally.calls[sample.call as usize];
-        let run = &tally.runs[call.run as usize];
-        cells.at(run.keys(call.model, sample.hour))
-    };
-    let measured = || tally.samples.iter().filter(|sample| value(sample) != NONE);
-    for sample in measured() {
-        for cell in of(sample) {
-            ranks.count(cell);
-        }
-        ranks.count(cells.near_peak(sample));
-    }
-    for sample in measured() {
-        let value = value(sample);
-        for cell in of(sample) {
-            ranks.take(cell, value);
-        }
-        ranks.take(cells.near_peak(sample), value);
-    }
-    ranks
+/// The measured attempts in the order of this value, those without one left out.
+fn order(tally: &Tally, of: fn(&Sample) -> u32) -> Vec<Entry> {
+    let samples = tally.attempts.rows.iter().enumerate();
+    let mut entries = Vec::with_capacity(samples.len());
+    entries.extend(
+        samples
+            .map(|(at, sample)| entry(of(sample), at))
+            .filter(|entry| value(*entry) != NONE),
+    );
+    sort::sort(&mut entries);
+    entries
 }
 
-/// What became of a piece of work.
-enum End {
-    /// A complete answer, then.
-    Done(i64),
-    /// Not yet, or never.
-    Open,
-    /// None was due.
-    NotDue,
+/// What the sets of each attempt follow from, side by side: their rows lie far apart in the order of values.
+fn places(tally: &Tally) -> Vec<Place> {
+    let place = |sample: &Sample| Place {
+        kind: tally.calls[sample.call as usize].kind,
+        day: tally.days.find(sample.started_ms()),
+        hour: sample.hour(),
+        is_peak: sample.is_peak,
+    };
+    tally.attempts.rows.iter().map(place).collect()
+}
+
+/// The ranks of this value in every set, and the attempts in its order.
+fn ranks(
+    tally: &Tally,
+    cells: &Cells,
+    places: &[Place],
+    of: fn(&Sample) -> u32,
+) -> (Ranks, Vec<Entry>) {
+    let mut ranks = Ranks::new(cells.len);
+    for (sample, place) in tally.attempts.rows.iter().zip(places) {
+        if of(sample) != NONE {
+            for cell in cells.of_attempt(tally, place) {
+                ranks.count(cell);
+            }
+        }
+    }
+    let rising = order(tally, of);
+    for entry in &rising {
+        for cell in cells.of_attempt(tally, &places[row(*entry)]) {
+            ranks.take(cell, value(*entry));
+        }
+    }
+    (ranks, rising)
+}
+
+fn spreads(total: &Ranks, cells: &Cells) -> Spreads {
+    let hours = (0..24).map(|hour| total.percentiles(cells.peaks + hour));
+    Spreads {
+        off_peak: total.percentiles(cells.off_peak()),
+        hours: hours.collect(),
+    }
+}
+
+fn slowest(tally: &Tally, rising: &[Entry], spreads: &Spreads) -> tail::Tail {
+    let from = rising.len() - tail::size(rising.len());
+    let slowest = rising[from..].iter();
+    let slowest: Vec<Sample> = slowest.map(|it| tally.attempts.rows[row(*it)]).collect();
+    let rows = Rows {
+        runs: &tally.runs,
+        calls: &tally.calls,
+        kinds: &tally.kinds,
+        names: &tally.names,
+    };
+    tail::sort(&slowest, &rows, spreads)
+}
+
+fn dots(tally: &Tally, rising: &[Entry]) -> Vec<Dot> {
+    let by_time = order(tally, |sample| sample.started);
+    let from = rising.len().saturating_sub(dots::SLOWEST);
+    let least = rising.get(from).copied().unwrap_or_default();
+    let samples = by_time.iter().map(|it| {
+        let sample = &tally.attempts.rows[row(*it)];
+        (sample, entry(sample.total, row(*it)) >= least)
+    });
+    dots::pick(samples, rising.len())
+        .into_iter()
+        .map(dot)
+        .collect()
+}
+
+fn dot(sample: &Sample) -> Dot {
+    Dot {
+        at: sample.at(),
+        latency: Duration::from_millis(sample.total.into()),
+        end: if sample.state == State::Answered {
+            DotEnd::Answered
+        } else {
+            DotEnd::Failed
+        },
+        is_peak: sample.is_peak,
+    }
 }
 
 /// Follows every piece of work to its end, counts it, and ranks what it took from its slot on.
-fn completions(tally: &mut Tally, cells: &Cells) -> Ranks {
-    let works = works(&tally.runs);
-    let mut by_slot = HashMap::new();
-    if !tally.merges.is_empty() {
-        by_slot.extend(
-            works
-                .iter()
-                .map(|work| ((work.job, work.fire_at), work.last)),
-        );
-    }
+fn completions(tally: &mut Tally, works: &Works, cells: &Cells) -> Ranks {
     let mut ranks = Ranks::new(cells.len);
     let mut spans = Vec::new();
-    for work in &works {
-        let run = &tally.runs[work.last];
+    for last in works.last_runs() {
+        let run = &tally.runs[last];
         if !run.is_asked {
             continue;
         }
-        let keys = run.keys(run.model, hour(work.fire_at));
-        let end = end(tally, work, &by_slot);
-        let sets = std::iter::once(&mut tally.total).chain(
-            tally
-                .figures
-                .iter_mut()
-                .zip(keys)
-                .filter_map(|(sets, key)| sets.get_mut(key as usize)),
-        );
-        for figures in sets {
-            figures.slots.add(run);
-        }
-        let span = match end {
+        let keys = tally.days.keys(run.kind, run.fire_at);
+        tally.sets.each(keys, |figures| figures.slots.add(run));
+        let span = match works.end(tally, last) {
             End::NotDue => continue,
             End::Open => None,
-            End::Done(at) => u64::try_from(at - work.fire_at).ok().or(Some(0)),
+            End::Done(at) => u64::try_from(at - run.fire_at).ok().or(Some(0)),
         };
-        for cell in cells.at(keys) {
+        for cell in cells.of_work(tally, run) {
             ranks.count(cell);
         }
-        spans.extend(span.map(|span| (narrow(span), keys)));
+        spans.extend(span.map(|span| entry(narrow(span), last)));
     }
-    spans.sort_unstable_by_key(|(span, _)| *span);
-    for (span, keys) in spans {
-        for cell in cells.at(keys) {
-            ranks.take(cell, span);
+    sort::sort(&mut spans);
+    for span in spans {
+        for cell in cells.of_work(tally, &tally.runs[row(span)]) {
+            ranks.take(cell, value(span));
         }
     }
     ranks
-}
-
-/// When a piece of work came to its complete answer, its own or that of the slot that took it over.
-fn end(tally: &Tally, work: &Work, by_slot: &HashMap<(u32, i64), usize>) -> End {
-    let (mut run, mut fire_at) = (&tally.runs[work.last], work.fire_at);
-    loop {
-        if run.is_deferred {
-            return End::Open;
-        }
-        match &run.outcome {
-            Some(Outcome::Succeeded) => return End::Done(run.ended_at),
-            Some(Outcome::Skipped(SkipReason::Merged)) => {
-                let into = tally.merges.get(&(work.job, fire_at));
-                // Work goes into later slots only, so this ends.
-                let into = into.copied().filter(|into| *into > fire_at);
-                let Some((into, last)) =
-                    into.and_then(|into| Some((into, *by_slot.get(&(work.job, into))?)))
-                else {
-                    return End::NotDue;
-                };
-                (run, fire_at) = (&tally.runs[last], into);
-            }
-            Some(Outcome::Skipped(_)) => return End::NotDue,
-            Some(
-                Outcome::Incomplete(_)
-                | Outcome::Yielded(_)
-                | Outcome::Exhausted
-                | Outcome::Failed(_),
-            )
-            | None => return End::Open,
-        }
-    }
-}
-
-/// The last run of every piece of work, by job and slot.
-fn works(runs: &[RunRow]) -> Vec<Work> {
-    let mut works: Vec<Work> = runs
-        .iter()
-        .enumerate()
-        .map(|(last, run)| Work {
-            job: run.job,
-            fire_at: run.fire_at,
-            last,
-        })
-        .collect();
-    works.sort_unstable_by_key(|work| (work.job, work.fire_at, std::cmp::Reverse(work.last)));
-    works.dedup_by_key(|work| (work.job, work.fire_at));
-    works
 }

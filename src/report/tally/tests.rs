@@ -3,9 +3,9 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use crate::outcome::{FailReason, Outcome, SkipReason, YieldReason};
-use crate::report::By;
 use crate::report::fixture::{Sent, answered, night, only, scope, sent, tally};
 use crate::report::samples::at;
+use crate::report::{By, Dot, DotEnd, MAX_DOTS};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -79,6 +79,7 @@ fn every_way_adds_up_to_the_whole() {
     assert_eq!(names(1), ["a", "b"]);
     assert_eq!(names(2), ["claude-haiku-5", "claude-sonnet-5-5"]);
     assert_eq!(names(3), ["02", "03", "05"], "hours in Japan");
+    assert_eq!(names(4), ["2026-12-05"], "days in Japan");
     assert_eq!(
         report.sections.each_ref().map(|section| section.by),
         By::ALL
@@ -240,4 +241,140 @@ fn nothing_gives_an_empty_report() {
     let report = night(&[]);
     assert!(report.is_empty());
     assert_eq!(report.tail, crate::report::Tail::default());
+}
+
+#[test]
+fn each_figure_belongs_to_the_day_of_what_it_measures() {
+    // Due on the fifth, begun on the sixth in Japan.
+    let mut late = answered("a", 21 * 60, 1000);
+    late.started_at = at(22 * 60);
+    let report = night(&[late, answered("b", 0, 400)]);
+    let days = &report.sections[By::Day.index()];
+    let names: Vec<&str> = days.rows.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["2026-12-05", "2026-12-06"]);
+    let (fifth, sixth) = (&days.rows[0].1, &days.rows[1].1);
+    assert_eq!((fifth.slots.succeeded, sixth.slots.succeeded), (2, 0));
+    assert_eq!((fifth.completion.due, sixth.completion.due), (2, 0));
+    assert_eq!((fifth.attempts, sixth.attempts), (1, 1));
+    let max = |figures: &crate::report::Figures| figures.latency.unwrap().max.as_millis();
+    assert_eq!((max(fifth), max(sixth)), (400, 1000));
+    assert_eq!(
+        (fifth.dollars.known, sixth.dollars.known.nanos()),
+        (sixth.dollars.known, 10_000_000)
+    );
+}
+
+#[test]
+fn dots_are_the_measured_attempts_of_the_scope_in_the_order_of_time() {
+    let mut cut = sent("c", 30, Outcome::Exhausted, &[]);
+    cut.attempts = vec![None];
+    let runs = [
+        answered("b", 16 * 60, 900),
+        sent("a", 10, Outcome::Exhausted, &[400]),
+        cut,
+        answered("neighbour", -30, 1000),
+    ];
+    let report = night(&runs);
+    let dot = |minutes, millis, end, is_peak| Dot {
+        at: at(minutes),
+        latency: Duration::from_millis(millis),
+        end,
+        is_peak,
+    };
+    assert_eq!(
+        report.dots,
+        [
+            dot(10, 400, DotEnd::Failed, false),
+            dot(16 * 60, 900, DotEnd::Answered, true),
+        ]
+    );
+    assert_eq!(report.dots_of, 2);
+    assert_eq!(night(&[]).dots, []);
+}
+
+#[test]
+fn of_very_many_attempts_the_dots_keep_the_slowest() {
+    let millis = |n: i64| (n * 7919 % 5000).unsigned_abs();
+    let runs: Vec<Sent> = (0..5000)
+        .map(|n| Sent {
+            started_at: at(0) + TimeDelta::seconds(n),
+            ..answered("a", 0, millis(n))
+        })
+        .collect();
+    let report = night(&runs);
+    assert_eq!((report.dots.len(), report.dots_of), (MAX_DOTS, 5000));
+    let slow = report
+        .dots
+        .iter()
+        .filter(|dot| dot.latency.as_millis() >= 4500);
+    assert_eq!(slow.count(), 500);
+    assert!(report.dots.is_sorted_by_key(|dot| dot.at));
+    assert_eq!(
+        night(&runs).dots,
+        report.dots,
+        "the pick is no matter of chance"
+    );
+}
+
+#[test]
+fn attempts_that_are_gathered_apart_count_as_those_given_one_by_one() {
+    use crate::report::{AttemptFact, Attempts, CallFact, EndFact, RunFact, Tally};
+    let runs = [answered("a", 0, 700), answered("b", 5, 900)];
+    let report = |gather: bool| {
+        let mut tally = Tally::new(scope(), Box::new(|_| false));
+        for (id, sent) in (41..).zip(&runs) {
+            tally.run(&RunFact {
+                id: crate::outcome::RunId(id),
+                job: sent.job,
+                group: sent.group,
+                model: sent.model,
+                fire_at: sent.fire_at,
+                started_at: sent.started_at,
+                finished_at: Some(sent.started_at),
+                outcome: sent.outcome.clone(),
+                is_deferred: false,
+            });
+        }
+        tally.runs_end();
+        for id in [41, 42] {
+            tally.call(&CallFact {
+                id,
+                run: crate::outcome::RunId(id),
+                is_errand: false,
+                model: None,
+                is_answered: true,
+                usage: None,
+                cost: None,
+            });
+        }
+        tally.calls_end();
+        let facts = (40..44).map(|call| AttemptFact {
+            call,
+            n: 1,
+            started_at: at(call),
+            end: Some(EndFact {
+                total_ms: call.unsigned_abs(),
+                first_byte_ms: None,
+                class: Some(crate::outcome::Class::Success),
+                status: None,
+                error_type: None,
+                is_counted: false,
+            }),
+        });
+        if gather {
+            let mut attempts = Attempts::of(40);
+            facts.for_each(|fact| attempts.take(&fact));
+            tally.attempts(attempts);
+        } else {
+            facts.for_each(|fact| tally.attempt(&fact));
+        }
+        tally.finish()
+    };
+    assert_eq!(report(true), report(false));
+    let latency = report(true).total.latency.unwrap();
+    assert_eq!(
+        (latency.samples, latency.max),
+        (2, Duration::from_millis(42)),
+        "two are of no call"
+    );
 }
