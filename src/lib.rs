@@ -12,7 +12,7 @@
 //!
 //! | Ring | Modules |
 //! |---|---|
-//! | 0 words | [`job`], [`piece`], [`slot`], [`answer`], [`outcome`], [`money`], [`price`], [`secret`], [`span`], [`tag`] |
+//! | 0 words | [`job`], [`piece`], [`slot`], [`answer`], [`outcome`], [`money`], [`price`], [`secret`], [`span`], [`tag`], [`markup`] |
 //! | 1 core | [`schedule`], [`lint`], [`strip`], [`guard`], [`report`], [`trial`] |
 //! | 2 engine | [`engine`] |
 //! | 3 edge | [`config`], [`workspace`], [`anthropic`], [`store`], [`clock`], [`dice`], [`notify`], [`sim`], [`standin`] |
@@ -27,6 +27,7 @@
 
 pub mod answer;
 pub mod job;
+pub mod markup;
 pub mod money;
 pub mod outcome;
 pub mod piece;

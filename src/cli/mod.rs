@@ -49,6 +49,7 @@ mod spread;
 mod status;
 mod store;
 mod systemd;
+mod target;
 mod telling;
 mod times;
 mod tolls;

@@ -15,18 +15,17 @@
 
 mod json;
 mod paint;
-mod target;
 
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use super::target::{Content, Target};
 use super::{CliError, Context, Exit, args, linting, spread, validate};
 use crate::config::{Config, Reading, Report};
 use crate::job::{GroupId, JobId, JobState};
 use crate::lint::Verdict;
 use crate::strip::{Days, Strip, ics, svg};
 use json::StripTwin;
-use target::{Content, Target};
 
 /// The most rows of a group that are drawn; a calendar and JSON may hold more days.
 const MAX_ROWS: u16 = 31;

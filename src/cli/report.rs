@@ -1,6 +1,7 @@
 //! `report`: how fast, how often and at what price work was done, and what made the slowest slow.
 
 mod csv;
+mod html;
 mod json;
 
 use std::io::Write;
@@ -17,6 +18,8 @@ use crate::store::SqliteStore;
 
 /// Reads the store and prints; 0 also where there is nothing to tell.
 pub fn run(context: &Context, args: &args::Report, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let page = args.html.as_deref();
+    let page = page.map(|path| html::target(context, path)).transpose()?;
     let reading = context.settings_reading()?;
     let scopes = Scopes::of(args, context.now())?;
     let found = match context.reader(&reading.config)? {
@@ -35,6 +38,15 @@ pub fn run(context: &Context, args: &args::Report, out: &mut dyn Write) -> Resul
         refuse_unknown(context, &reading.config, args)?;
     }
     let by = args.by.map(By::from);
+    let about = (&now, before.as_ref());
+    // A page about nothing is of no use, and must not take the place of an old one.
+    let wrote = match &page {
+        Some(page) if !is_empty => html::put(page, about, by, (context, &reading), out)?,
+        Some(_) | None => None,
+    };
+    if !is_empty && page.is_some_and(|page| page.is_stdout()) {
+        return Ok(Exit::Done);
+    }
     match context.global.format {
         Format::Json => {
             let place = |advice: &TailAdvice| place(&reading.sources, advice);
@@ -45,10 +57,16 @@ pub fn run(context: &Context, args: &args::Report, out: &mut dyn Write) -> Resul
         // Those of `validate` are refused before.
         Format::Human | Format::Github | Format::Sarif if is_empty => {
             writeln!(out, "{}", nothing(&scopes.now, &context.screen))?;
+            if args.html.is_some() {
+                writeln!(out, "no page was written")?;
+            }
         }
         Format::Human | Format::Github | Format::Sarif => {
             let text = text(&now, before.as_ref(), by, (context, &reading));
             write!(out, "{text}")?;
+            if let Some(wrote) = wrote {
+                writeln!(out, "\n{wrote}")?;
+            }
         }
     }
     Ok(Exit::Done)
@@ -169,11 +187,14 @@ fn text(
     if let Some(before) = before {
         return report::render_comparison(before, now, by, &view);
     }
-    let place = |advice: &TailAdvice| {
-        let place = place(&reading.sources, advice)?;
-        Some(format!("{}:{}", place.file, place.line))
-    };
+    let place = |advice: &TailAdvice| place_words(&reading.sources, advice);
     report::render_breakdown(now, by, &view, &place)
+}
+
+/// File and line of the field that a piece of advice is about.
+fn place_words(sources: &Sources, advice: &TailAdvice) -> Option<String> {
+    let place = place(sources, advice)?;
+    Some(format!("{}:{}", place.file, place.line))
 }
 
 /// Where the field stands that a piece of advice is about, or else the job.

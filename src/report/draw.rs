@@ -2,7 +2,7 @@
 
 mod bars;
 mod sections;
-mod tail;
+pub(super) mod tail;
 
 use super::breakdown::{Breakdown, Section};
 use super::compare::{Change, Unit, compare};
@@ -72,7 +72,7 @@ pub fn render_comparison(
 }
 
 /// Percentiles of few samples look as firm as others: this says so.
-fn few_words(before: &Breakdown, now: &Breakdown) -> String {
+pub(super) fn few_words(before: &Breakdown, now: &Breakdown) -> String {
     let few = [("before", before), ("now", now)]
         .into_iter()
         .filter_map(|(word, report)| {
@@ -84,7 +84,7 @@ fn few_words(before: &Breakdown, now: &Breakdown) -> String {
 }
 
 /// Counts of spans of unlike length cannot be compared, percentiles and ratios can.
-fn uneven(before: &Breakdown, now: &Breakdown) -> &'static str {
+pub(super) fn uneven(before: &Breakdown, now: &Breakdown) -> &'static str {
     let length = |report: &Breakdown| report.scope.until - report.scope.since;
     if length(before) == length(now) {
         ""
@@ -116,11 +116,20 @@ pub fn between(scope: &Scope, view: &View) -> String {
     )
 }
 
-fn title(scope: &Scope, view: &View) -> String {
+pub(super) fn title(scope: &Scope, view: &View) -> String {
     format!("work due {}\n", between(scope, view))
 }
 
 fn counts(total: &Figures, view: &View) -> String {
+    let rows: Vec<Vec<String>> = count_rows(total)
+        .into_iter()
+        .map(|(word, text)| vec![word.to_owned(), text])
+        .collect();
+    lay_out(&rows, &[Align::Left, Align::Left], view.width)
+}
+
+/// The counts, each with its name.
+pub(super) fn count_rows(total: &Figures) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("slots", slots(&total.slots)),
         (
@@ -148,11 +157,7 @@ fn counts(total: &Figures, view: &View) -> String {
             format!("{}, in no other figure", counted(total.errands, "request")),
         ));
     }
-    let rows: Vec<Vec<String>> = rows
-        .into_iter()
-        .map(|(word, text)| vec![word.to_owned(), text])
-        .collect();
-    lay_out(&rows, &[Align::Left, Align::Left], view.width)
+    rows
 }
 
 fn spans(total: &Figures, view: &View) -> String {
@@ -174,7 +179,7 @@ fn spans(total: &Figures, view: &View) -> String {
 }
 
 /// Before, now and the change, as people read them.
-fn cells(change: &Change) -> [String; 3] {
+pub(super) fn cells(change: &Change) -> [String; 3] {
     let shown = |figure: Option<f64>| match (figure, change.unit) {
         (None, _) => "-".to_owned(),
         (Some(figure), Unit::Count) => format!("{figure:.0}"),
@@ -184,10 +189,15 @@ fn cells(change: &Change) -> [String; 3] {
             span(std::time::Duration::from_secs_f64(figure.max(0.0) / 1000.0))
         }
     };
-    let by = change
-        .percent()
-        .map_or_else(|| "-".to_owned(), |by| format!("{by:+.0} %"));
+    let by = change.percent().map_or_else(|| "-".to_owned(), percent);
     [shown(change.before), shown(change.now), by]
+}
+
+/// A change in whole hundredths; one that rounds to none has not fallen.
+fn percent(by: f64) -> String {
+    let whole = by.round();
+    let whole = if whole == 0.0 { 0.0 } else { whole };
+    format!("{whole:+.0} %")
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 //! a [`Breakdown`] by group, job, model, hour and day; [`render_breakdown`]
 //! draws it. Everything here is arithmetic over the history: nothing is read,
 //! and nothing depends on when it is asked.
+//!
+//! [`render_page`] makes one page with pictures of a [`Breakdown`] for a browser.
 
 mod breakdown;
 mod chain;
@@ -17,6 +19,7 @@ mod figures;
 #[cfg(test)]
 mod fixture;
 mod listing;
+mod page;
 mod percentiles;
 mod ranks;
 mod render;
@@ -37,6 +40,7 @@ pub use draw::{between, render_breakdown, render_comparison};
 pub use facts::{AttemptFact, CallFact, EndFact, MergeFact, RunFact, Scope};
 pub use figures::{By, Figures};
 pub use listing::render_runs;
+pub use page::{PageView, render_page};
 pub(crate) use percentiles::rank;
 pub use percentiles::{Completion, Percentiles};
 pub use render::render_summary;

@@ -9,12 +9,12 @@ mod page;
 #[cfg(test)]
 mod tests;
 mod tip;
-mod xml;
 
 use super::days::{DAY, Day};
 use super::listing::{self, Entry, clock_changes, entries, head, title};
 use super::rows::{Cell, ends_at, peak_minutes, rows};
 use super::{Lane, Mark, Strip, Tick, ticks};
+use crate::markup;
 use page::{BASELINE, LEFT, MARK_WIDTH, Page, ROW, x_of};
 
 /// Slots within so many minutes share one mark: nearer ones would cover each other.
@@ -192,7 +192,7 @@ fn draw_legend(page: &mut Page, lane: &Lane<'_>, entries: &[Entry], rest: usize)
         };
         let y = page.y;
         page.swatch(&class, LEFT, y, &entry.mark.to_string());
-        let text = xml::cut(&told(entry), ENTRY_CHARS);
+        let text = markup::cut(&told(entry), ENTRY_CHARS);
         page.entry(LEFT + 20, y + 12, &entry.name, &text);
         page.down(ENTRY);
     }
@@ -216,7 +216,7 @@ fn draw_legend(page: &mut Page, lane: &Lane<'_>, entries: &[Entry], rest: usize)
             "soft",
             LEFT + 20,
             page.y + 12,
-            &xml::cut(&line, ENTRY_CHARS),
+            &markup::cut(&line, ENTRY_CHARS),
         );
         page.down(ENTRY);
     }

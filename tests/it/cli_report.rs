@@ -3,7 +3,7 @@
 use crate::scenario::Scenario;
 
 /// A folder whose store holds runs at given instants.
-fn folder() -> Scenario {
+pub fn folder() -> Scenario {
     let scenario = Scenario::new()
         .job("digest", "0 5 * * *")
         .job("links", "0 4 * * *")
@@ -20,7 +20,8 @@ fn folder() -> Scenario {
     scenario
 }
 
-fn sql(scenario: &Scenario, statements: &str) {
+/// Statements on its store.
+pub fn sql(scenario: &Scenario, statements: &str) {
     rusqlite::Connection::open(scenario.path().join(".offpeak/offpeak.db"))
         .unwrap()
         .execute_batch(statements)
@@ -32,7 +33,7 @@ const FIVE: i64 = 1_796_414_400_000;
 const MINUTE: i64 = 60_000;
 
 /// A run of this job at so many minutes after five that succeeded at its last attempt.
-fn answered(scenario: &Scenario, id: i64, job: &str, minutes: i64, latencies: &[i64]) {
+pub fn answered(scenario: &Scenario, id: i64, job: &str, minutes: i64, latencies: &[i64]) {
     let at = FIVE + minutes * MINUTE;
     let mut rows = format!(
         "INSERT INTO runs (id, job, fire_at, origin, grp, model, started_at, finished_at, outcome)
@@ -59,7 +60,8 @@ fn answered(scenario: &Scenario, id: i64, job: &str, minutes: i64, latencies: &[
 
 const DECEMBER: [&str; 4] = ["--since", "2026-12-01", "--until", "2026-12-20"];
 
-fn report(more: &[&'static str]) -> Vec<&'static str> {
+/// The command over the first weeks of December.
+pub fn report(more: &[&'static str]) -> Vec<&'static str> {
     [&["report"][..], &DECEMBER, more].concat()
 }
 

@@ -31,6 +31,7 @@ mod cli_other;
 mod cli_pause;
 mod cli_plan;
 mod cli_report;
+mod cli_report_html;
 mod cli_requests;
 mod cli_run;
 mod cli_spread;

@@ -1,5 +1,6 @@
 //! Arguments of `report`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -33,6 +34,9 @@ pub struct Report {
     /// Put this span, just before the other, beside it: such as `14d`.
     #[arg(long, value_name = "SPAN", value_parser = span)]
     pub compare: Option<Duration>,
+    /// Write one page with pictures for a browser too; `-` prints it instead.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// How work is told apart.

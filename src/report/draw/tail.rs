@@ -25,7 +25,18 @@ pub(super) fn render(
 }
 
 fn patterns(tail: &Tail, view: &View) -> String {
-    let rows = [
+    let rows = pattern_rows(tail)
+        .map(|(word, count, what)| vec![word.to_owned(), count.to_string(), what.to_owned()]);
+    format!(
+        "{}\n{}",
+        slowest(tail),
+        lay_out(&rows, &[Align::Left, Align::Right, Align::Left], view.width)
+    )
+}
+
+/// Each pattern with how many of the slowest show it, and what it means.
+pub(in crate::report) fn pattern_rows(tail: &Tail) -> [(&'static str, usize, &'static str); 4] {
+    [
         (
             "peak jitter",
             tail.peak_jitter,
@@ -42,9 +53,11 @@ fn patterns(tail: &Tail, view: &View) -> String {
             "12,000 tokens or more, none from the cache",
         ),
         ("none of these", tail.none, ""),
-    ];
-    let rows =
-        rows.map(|(word, count, what)| vec![word.to_owned(), count.to_string(), what.to_owned()]);
+    ]
+}
+
+/// How many attempts are looked at.
+pub(in crate::report) fn slowest(tail: &Tail) -> String {
     let sum = tail.peak_jitter + tail.retry_collision + tail.long_cold_input + tail.none;
     let several = if sum > tail.samples {
         "; some show several patterns"
@@ -52,10 +65,9 @@ fn patterns(tail: &Tail, view: &View) -> String {
         ""
     };
     format!(
-        "the slowest {}, {} and more{several}\n{}",
+        "the slowest {}, {} and more{several}",
         counted(tail.samples, "attempt"),
         span(tail.from),
-        lay_out(&rows, &[Align::Left, Align::Right, Align::Left], view.width)
     )
 }
 
@@ -92,7 +104,8 @@ fn worst(tail: &Tail, view: &View) -> String {
     text
 }
 
-fn evidence(sample: &TailSample) -> String {
+/// What speaks for the patterns of an attempt; empty if it shows none.
+pub(in crate::report) fn evidence(sample: &TailSample) -> String {
     let words = sample.evidence.iter().map(|evidence| match evidence {
         Evidence::PeakJitter {
             hour,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::super::days::DAY;
-use super::xml::escaped;
+use crate::markup::escaped;
 
 /// Where the axis begins.
 pub(super) const LEFT: u32 = 90;

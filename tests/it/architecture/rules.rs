@@ -6,6 +6,7 @@ use super::source::Source;
 const RINGS: &[&[&str]] = &[
     &[
         "job", "piece", "slot", "answer", "outcome", "money", "price", "secret", "span", "tag",
+        "markup",
     ],
     &["schedule", "lint", "strip", "guard", "report", "trial"],
     &["engine"],

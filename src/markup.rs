@@ -1,7 +1,16 @@
-//! Text that may stand in XML.
+//! Text that may stand in markup, in XML as in HTML.
+//!
+//! Names of jobs, groups and models come from files and from the store: whatever is drawn passes here.
 
 /// A text as content or as a quoted attribute: markup escaped, and what XML 1.0 cannot hold replaced.
-pub(super) fn escaped(text: &str) -> String {
+///
+/// ```
+/// use offpeak::markup::escaped;
+///
+/// assert_eq!(escaped("<b> & \"c\""), "&lt;b&gt; &amp; &quot;c&quot;");
+/// ```
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -20,7 +29,12 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// The beginning of a text of at most so many characters, with a mark if it is not the whole.
-pub(super) fn cut(text: &str, chars: usize) -> String {
+///
+/// ```
+/// assert_eq!(offpeak::markup::cut("abcdef", 4), "abc…");
+/// ```
+#[must_use]
+pub fn cut(text: &str, chars: usize) -> String {
     if text.chars().count() <= chars {
         return text.to_owned();
     }

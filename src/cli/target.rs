@@ -1,15 +1,15 @@
-//! Where a picture or a calendar goes, and what it may take the place of.
+//! Where a picture, a calendar or a page goes, and what it may take the place of.
 //!
 //! A file is replaced in one step, and only by its like: a path that names a
 //! job file, `offpeak.yaml`, a prompt or a key by mistake is refused, whatever
-//! it is called, because it does not begin as a picture or a calendar does.
+//! it is called, because it does not begin as its like does.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::cli::{CliError, Context};
+use super::{CliError, Context};
 use crate::config::is_yaml;
 
 /// What is written.
@@ -19,6 +19,8 @@ pub enum Content {
     Svg,
     /// An iCalendar.
     Ics,
+    /// A page for a browser.
+    Html,
 }
 
 impl Content {
@@ -26,6 +28,7 @@ impl Content {
         match self {
             Self::Svg => "--svg",
             Self::Ics => "--ics",
+            Self::Html => "--html",
         }
     }
 
@@ -33,6 +36,7 @@ impl Content {
         match self {
             Self::Svg => "picture",
             Self::Ics => "calendar",
+            Self::Html => "page",
         }
     }
 
@@ -41,6 +45,7 @@ impl Content {
         match self {
             Self::Svg => &[b"<svg", b"<?xml"],
             Self::Ics => &[b"BEGIN:VCALENDAR"],
+            Self::Html => &[b"<!doctype html>", b"<!DOCTYPE html>"],
         }
     }
 }
@@ -48,7 +53,7 @@ impl Content {
 /// Where it goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// To standard output, in place of the strip.
+    /// To standard output, in place of what is printed else.
     Stdout,
     /// To this file.
     File(PathBuf),
