@@ -26,7 +26,7 @@ use offpeak::sim::trial::{
 use offpeak::sim::world::WorldModel;
 use offpeak::sim::{SimDice, SimPlan, SimPlanError};
 use offpeak::trial::{
-    Arm, Contrast, Metric, Resamples, Score, Summary, markdown_arms, markdown_contrasts,
+    Arm, Contrast, Resamples, Score, Summary, markdown_arms, markdown_contrasts,
 };
 
 /// The days of the table that is reproduced.

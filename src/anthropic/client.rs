@@ -13,13 +13,13 @@ use crate::answer::{FailureKind, Reply, SendFailure, Usage};
 use crate::engine::ports::{Batches, Clock, Pending, Upstream};
 use crate::job::{Delivery, KeyId, Request};
 use crate::money::Dollars;
-use crate::price::{Estimate, Terms};
+use crate::price::Estimate;
 use crate::secret::SecretError;
 
 use super::batch::BatchError;
 use super::exchange::{Exchange, Expect, cause};
 use super::key;
-use super::models::{Models, PriceSource};
+use super::models::Models;
 use super::target::{Auth, TargetError, messages_url};
 use super::timing::Limits;
 use super::transport;
@@ -261,13 +261,7 @@ impl Upstream for Client {
     }
 
     fn cost(&self, request: &Request, model: &str, usage: &Usage) -> Option<Dollars> {
-        let models = &self.settings.models;
-        // Whoever sets a price sets it by the name that a gateway is asked for; it may answer by another.
-        let priced = match models.price_source(&request.model) {
-            Some(PriceSource::Own(_)) => &request.model,
-            Some(PriceSource::Table(_)) | None => model,
-        };
-        models.cost(priced, usage, Terms::of(request))
+        self.settings.models.cost_of_answer(request, model, usage)
     }
 
     fn estimate(&self, request: &Request) -> Estimate {

@@ -7,6 +7,7 @@ use chrono::NaiveDate;
 use serde::{Deserialize, Deserializer};
 
 use crate::answer::Usage;
+use crate::job::Request;
 use crate::money::Dollars;
 use crate::price::{LongPrompt, OwnPrice, Price, Terms, prompt_tokens};
 
@@ -205,6 +206,17 @@ impl Models {
     pub fn cost(&self, model: &str, usage: &Usage, terms: Terms) -> Option<Dollars> {
         let price = self.find(model)?.price_at(prompt_tokens(usage))?;
         price.cost(usage, terms)
+    }
+
+    /// Dollars for the answer to a request, by the model that gave it; `None` if the model or a price is unknown.
+    #[must_use]
+    pub fn cost_of_answer(&self, request: &Request, model: &str, usage: &Usage) -> Option<Dollars> {
+        // Whoever sets a price sets it by the name that a gateway is asked for; it may answer by another.
+        let priced = match self.price_source(&request.model) {
+            Some(PriceSource::Own(_)) => &request.model,
+            Some(PriceSource::Table(_)) | None => model,
+        };
+        self.cost(priced, usage, Terms::of(request))
     }
 }
 

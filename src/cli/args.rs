@@ -4,6 +4,7 @@ mod models;
 mod past;
 mod person;
 mod report;
+mod simulate;
 
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ pub use models::Models;
 pub use past::{History, Moment, Why};
 pub use person::{DropWork, Pause, Resume, Retry};
 pub use report::{By, Report};
+pub use simulate::Simulate;
 
 /// A cron-style scheduler daemon for Claude API calls.
 ///
@@ -108,6 +110,8 @@ pub enum Command {
     Why(Why),
     /// Show how fast, how often and at what price work was done, and what made the slowest slow.
     Report(Report),
+    /// Live through days of the schedule in virtual time against a modelled upstream; sends and writes nothing.
+    Simulate(Simulate),
     /// Keep a job or a group still: its slots are skipped, its deferred work waits.
     Pause(Pause),
     /// Lift a pause; of a group the hold too, and close its breaker.

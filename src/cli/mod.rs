@@ -45,6 +45,7 @@ mod screen;
 mod seal;
 mod shapes;
 mod signals;
+mod simulate;
 mod spread;
 mod status;
 mod store;
@@ -103,6 +104,7 @@ fn dispatch(context: &Context, command: Command, out: &mut dyn Write) -> Result<
         Command::History(args) => history::run(context, &args, out),
         Command::Why(args) => why::run(context, &args, out),
         Command::Report(args) => report::run(context, &args, out),
+        Command::Simulate(args) => simulate::run(context, &args, out),
         Command::Pause(args) => pause::run(context, &args, out),
         Command::Resume(args) => resume::run(context, &args, out),
         Command::Retry(args) => retry::run(context, &args, out),

@@ -128,7 +128,8 @@ impl Spent {
 }
 
 /// `1,234,567`.
-fn grouped(number: u64) -> String {
+#[must_use]
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut words = String::new();
     for (place, digit) in digits.chars().enumerate() {

@@ -82,6 +82,12 @@ pub(super) fn change(change: Option<&Change>) -> String {
     change.map_or_else(String::new, |change| percent(change.estimate) + " %")
 }
 
+/// A share in hundredths; blank if it is no number.
+pub(super) fn share(share: Value) -> String {
+    let shown = share.measured().map(|share| percent(share) + " %");
+    shown.unwrap_or_default()
+}
+
 /// The interval of a change in hundredths.
 pub(super) fn interval(interval: Option<&Interval>) -> String {
     let end = |end: Value| match end {

@@ -12,6 +12,7 @@
 mod claim;
 mod condition;
 mod contrast;
+mod effects;
 mod figure;
 mod log;
 mod metric;
@@ -24,6 +25,7 @@ mod value;
 pub use claim::{Claim, Verdict};
 pub use condition::{Condition, ConditionError, Expected, Held};
 pub use contrast::{Change, Contrast, Interval, Resamples};
+pub use effects::render_effects;
 pub use log::{Call, Carried, Log, Opening, Send, SendEnd, Work};
 pub use metric::{Metric, Unit};
 pub use render::{

@@ -82,10 +82,11 @@ fn in_batch(course: &Course, server: &Mutex<Server>, part: &BatchPart) -> BatchO
     };
     let usage = lock(server).serve_in_batch(mark.call, course.load(mark));
     match usage {
-        Some(usage) => BatchOutcome::Answered(answer(Usage {
-            tier: Tier::Batch,
-            ..usage
-        })),
+        Some(usage) => {
+            let tier = Tier::Batch;
+            let answer = answer(Usage { tier, ..usage }, &part.request.model);
+            BatchOutcome::Answered(answer)
+        }
         None => BatchOutcome::Errored(status(400, "invalid_request_error", None)),
     }
 }
@@ -95,7 +96,7 @@ impl Upstream for TrialEdge {
         Box::pin(async move {
             let served = self.serve(request).ok_or_else(unmarked)?;
             self.clock.sleep(served.latency).await;
-            result(served)
+            result(served, &request.model)
         })
     }
 
@@ -113,7 +114,7 @@ impl Upstream for TrialEdge {
     }
 }
 
-fn result(served: Served) -> Result<Reply, SendFailure> {
+fn result(served: Served, model: &str) -> Result<Reply, SendFailure> {
     let broken = |kind: FailureKind| SendFailure {
         first_byte: served.first_byte,
         ..SendFailure::new(kind, "simulated")
@@ -121,7 +122,7 @@ fn result(served: Served) -> Result<Reply, SendFailure> {
     Err(match served.end {
         ServedEnd::Answered(usage) => {
             return Ok(Reply {
-                answer: answer(usage),
+                answer: answer(usage, model),
                 status: 200,
                 request_id: None,
                 first_byte: served.first_byte,
@@ -151,10 +152,11 @@ fn unmarked() -> SendFailure {
     SendFailure::new(FailureKind::Unsendable, "no request of this trial")
 }
 
-fn answer(usage: Usage) -> Answer {
+/// The model is named: an answer is paid for by the price of the one that gave it.
+fn answer(usage: Usage, model: &str) -> Answer {
     Answer {
         id: String::new(),
-        model: String::new(),
+        model: model.to_owned(),
         text: "simulated".to_owned(),
         stop_reason: StopReason::EndTurn,
         usage: Some(usage),
