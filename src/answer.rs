@@ -100,6 +100,15 @@ pub struct Usage {
     pub speed: Speed,
 }
 
+impl Usage {
+    /// Tokens written to the cache, for however long.
+    #[must_use]
+    pub const fn cache_write_tokens(&self) -> u64 {
+        self.cache_write_5m_tokens
+            .saturating_add(self.cache_write_1h_tokens)
+    }
+}
+
 /// At which rate an answer was served.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Tier {

@@ -194,8 +194,7 @@ impl Terms {
 pub const fn prompt_tokens(usage: &Usage) -> u64 {
     usage
         .input_tokens
-        .saturating_add(usage.cache_write_5m_tokens)
-        .saturating_add(usage.cache_write_1h_tokens)
+        .saturating_add(usage.cache_write_tokens())
         .saturating_add(usage.cache_read_tokens)
 }
 

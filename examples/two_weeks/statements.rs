@@ -12,8 +12,18 @@ pub struct Statement {
     /// The figure that it is about; `None` if it is about a change.
     metric: Option<Metric>,
     claim: Claim,
-    /// Why the figure cannot tell, whatever it is.
-    blind: Option<&'static str>,
+    /// What a reader must know of the verdict.
+    note: Note,
+}
+
+/// What a reader must know of a verdict.
+#[derive(Clone, Copy)]
+enum Note {
+    None,
+    /// The world was calibrated to the statement, so that it says little for it.
+    Calibrated,
+    /// The figure cannot tell, whatever it is, and why.
+    Blind(&'static str),
 }
 
 impl fmt::Display for Statement {
@@ -26,9 +36,11 @@ impl fmt::Display for Statement {
             (None, Value::Nothing) => String::new(),
         };
         let (median, low, high) = (self.spread.median, self.spread.p05, self.spread.p95);
-        let verdict = match self.blind {
-            Some(why) => format!("{}: {why}", Verdict::NotIdentifiable),
-            None => self.claim.judge(&self.spread).to_string(),
+        let verdict = self.claim.judge(&self.spread);
+        let verdict = match self.note {
+            Note::None => verdict.to_string(),
+            Note::Calibrated => format!("{verdict}, as the world was calibrated to it"),
+            Note::Blind(why) => format!("{}: {why}", Verdict::NotIdentifiable),
         };
         write!(
             f,
@@ -42,85 +54,112 @@ impl fmt::Display for Statement {
     }
 }
 
-const BOTH: &str = "old client and times to layers and new times";
-const OLD: &str = "old client, old times";
-const NEW: &str = "layers, new times";
+impl Statement {
+    fn calibrated(self) -> Self {
+        let note = Note::Calibrated;
+        Self { note, ..self }
+    }
 
-/// What the source states, and where the worlds are asked.
+    /// About a figure of an arm.
+    fn figure(
+        text: &'static str,
+        arm: (&'static str, &Summary),
+        metric: Metric,
+        claim: Claim,
+    ) -> Self {
+        Self {
+            text,
+            arm: arm.0,
+            spread: *arm.1.spread(metric),
+            metric: Some(metric),
+            claim,
+            note: Note::None,
+        }
+    }
+
+    /// About the share by which a figure changed, within each seed.
+    fn change(text: &'static str, spread: Spread, claim: Claim) -> Self {
+        Self {
+            text,
+            arm: "old client and times to layers and new times",
+            spread,
+            metric: None,
+            claim,
+            note: Note::None,
+        }
+    }
+}
+
+/// What the source states, and where the worlds are asked: how figures changed, the old client on the old times, the
+/// layers on the new ones, and these in worlds in which no call is refused for what it is.
 pub fn statements(
-    (summaries, sound): (&[Summary], &Summary),
     both: &dyn Fn(Metric) -> Spread,
+    [old, new, sound]: [&Summary; 3],
 ) -> Vec<Statement> {
-    let falls = Claim::between(f64::NEG_INFINITY, -0.1);
-    let change = |text, metric, claim| Statement {
-        text,
-        arm: BOTH,
-        spread: both(metric),
-        metric: None,
-        claim,
-        blind: None,
-    };
-    let figure = |text, arm: (&'static str, &Summary), metric, claim| Statement {
-        text,
-        arm: arm.0,
-        spread: *arm.1.spread(metric),
-        metric: Some(metric),
-        claim,
-        blind: None,
-    };
-    let (old, new) = ((OLD, &summaries[0]), (NEW, &summaries[3]));
+    let mut all = figures(old, new);
+    all.extend(changes(both));
+    let arm = ("layers, new times, no call refused", sound);
+    let none = Claim::between(0.0, 0.0);
+    all.push(Statement::figure(
+        "all picked up: none lost",
+        arm,
+        Metric::Lost,
+        none,
+    ));
+    all
+}
+
+fn figures(old: &Summary, new: &Summary) -> Vec<Statement> {
+    use Metric::{AttemptsPerTroubledCall, Yields, YieldsBreaker, YieldsBudget};
+
+    let (old, new) = (("old client, old times", old), ("layers, new times", new));
+    let about = Claim::about;
     let paced = "a run of the daemon waits for room in its own budget, and no other runs beside it";
     vec![
-        figure(
+        Statement::figure(
             "mean attempts before: 4.6",
             old,
-            Metric::AttemptsPerTroubledCall,
-            Claim::about(4.6, 0.5),
-        ),
-        change(
-            "wasted retries: -59 %",
-            Metric::Wasted,
-            Claim::about(-0.59, 0.06),
-        ),
-        change(
-            "p50 flat, of an attempt",
-            Metric::AttemptP50,
-            Claim::between(-0.1, 0.1),
-        ),
-        change(
-            "p50 flat, of a call",
-            Metric::CallP50,
-            Claim::between(-0.1, 0.1),
-        ),
-        change("p99 drops, of an attempt", Metric::AttemptP99, falls),
-        change("p99 drops, of a call", Metric::CallP99, falls),
-        change("p99 drops, from due to done", Metric::DoneP99, falls),
-        change(
-            "p99 of a call falls by the share of the waste",
-            Metric::CallP99,
-            Claim::about(-0.59, 0.06),
-        ),
-        figure("yields: 17", new, Metric::Yields, Claim::about(17.0, 3.0)),
-        figure(
+            AttemptsPerTroubledCall,
+            about(4.6, 0.5),
+        )
+        .calibrated(),
+        Statement::figure("yields: 17", new, Yields, about(17.0, 3.0)).calibrated(),
+        Statement::figure(
             "of these by the breaker: 9",
             new,
-            Metric::YieldsBreaker,
-            Claim::about(9.0, 2.0),
+            YieldsBreaker,
+            about(9.0, 2.0),
         ),
         Statement {
-            blind: Some(paced),
-            ..figure(
+            note: Note::Blind(paced),
+            ..Statement::figure(
                 "of these by the budget: 8",
                 new,
-                Metric::YieldsBudget,
-                Claim::about(8.0, 2.0),
+                YieldsBudget,
+                about(8.0, 2.0),
             )
         },
-        figure(
-            "all picked up: none lost",
-            (NEW, sound),
-            Metric::Lost,
-            Claim::between(0.0, 0.0),
+    ]
+}
+
+fn changes(both: &dyn Fn(Metric) -> Spread) -> Vec<Statement> {
+    use Metric::{AttemptP50, AttemptP99, CallP50, CallP99, DoneP99, Wasted};
+
+    let falls = Claim::between(f64::NEG_INFINITY, -0.1);
+    let flat = Claim::between(-0.1, 0.1);
+    let stated = Claim::about(-0.59, 0.06);
+    let of = |text, metric, claim| Statement::change(text, both(metric), claim);
+    vec![
+        of("wasted retries: -59 %", Wasted, stated).calibrated(),
+        of("p50 flat, of an attempt", AttemptP50, flat),
+        of("p50 flat, of a call", CallP50, flat),
+        of("p99 drops, of an attempt", AttemptP99, falls),
+        of("p99 drops, of a call", CallP99, falls),
+        of("p99 drops, from due to done", DoneP99, falls),
+        of(
+            "p99 of a call falls by the share of the waste",
+            CallP99,
+            stated,
         ),
     ]
 }

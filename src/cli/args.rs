@@ -258,7 +258,8 @@ impl Daemon {
 /// Arguments of `demo`.
 #[derive(Debug, ClapArgs)]
 pub struct Demo {
-    /// Makes latencies and jitter repeatable; drawn and printed if not given.
+    /// Makes latencies and jitter of the stand-in repeatable; drawn and printed if not given. Times still move by what a
+    /// busy machine adds.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 }

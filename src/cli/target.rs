@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::{CliError, Context};
 use crate::config::is_yaml;
+use crate::report::PAGE_START;
 
 /// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,12 +41,22 @@ impl Content {
         }
     }
 
-    /// How every file of its kind begins.
-    const fn beginnings(self) -> &'static [&'static [u8]] {
+    /// What a file must be to be replaced.
+    const fn like(self) -> &'static str {
         match self {
-            Self::Svg => &[b"<svg", b"<?xml"],
-            Self::Ics => &[b"BEGIN:VCALENDAR"],
-            Self::Html => &[b"<!doctype html>", b"<!DOCTYPE html>"],
+            Self::Svg => "picture",
+            Self::Ics => "calendar",
+            Self::Html => "page of offpeak",
+        }
+    }
+
+    /// How every file of its kind begins; of pages those that were made here alone, as any page of a person begins like
+    /// any other.
+    const fn beginnings(self) -> &'static [&'static str] {
+        match self {
+            Self::Svg => &["<svg", "<?xml"],
+            Self::Ics => &["BEGIN:VCALENDAR"],
+            Self::Html => &[PAGE_START],
         }
     }
 }
@@ -120,12 +131,18 @@ fn obstacle(path: &Path, content: Content) -> io::Result<Option<String>> {
     if is_yaml(path) {
         return Ok(Some("jobs and settings have such names".to_owned()));
     }
-    if !folder_of(path).is_dir() {
+    let folder = folder_of(path);
+    if !folder.is_dir() {
         return Ok(Some("there is no such folder".to_owned()));
     }
     let found = match fs::metadata(path) {
         Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let is_link = fs::symlink_metadata(path).is_ok();
+            let nowhere = "it is a link that leads nowhere";
+            let of_folder = || of_folder(&fs::canonicalize(folder).ok()?);
+            return Ok(is_link.then(|| nowhere.to_owned()).or_else(of_folder));
+        }
         Err(error) => return Err(error),
     };
     if found.is_dir() {
@@ -134,14 +151,30 @@ fn obstacle(path: &Path, content: Content) -> io::Result<Option<String>> {
     if !found.is_file() {
         return Ok(Some("it is no regular file".to_owned()));
     }
+    let shown = of_folder(&fs::canonicalize(folder)?);
+    let real = fs::canonicalize(path)?;
+    if let Some(obstacle) = shown.or_else(|| of_folder(folder_of(&real))) {
+        return Ok(Some(obstacle));
+    }
     let mut begin = Vec::new();
-    File::open(path)?.take(64).read_to_end(&mut begin)?;
+    File::open(path)?.take(256).read_to_end(&mut begin)?;
     let is_like = content
         .beginnings()
         .iter()
-        .any(|like| begin.starts_with(like));
-    let noun = content.noun();
-    Ok((!is_like && !begin.is_empty()).then(|| format!("it is there and holds no {noun}")))
+        .any(|like| begin.starts_with(like.as_bytes()));
+    let like = content.like();
+    Ok((!is_like && !begin.is_empty()).then(|| format!("it is there and holds no {like}")))
+}
+
+/// What stands in the way of any file in a folder. What the system shows as files there is none, and may lead to what
+/// is printed; in the folder of a store every name may be one that the store makes, also where there is no file of it now.
+fn of_folder(folder: &Path) -> Option<String> {
+    let mut systems = ["/dev", "/proc", "/sys"].iter();
+    if systems.any(|of| folder.starts_with(of)) {
+        return Some("the system keeps that folder".to_owned());
+    }
+    let is_store = folder.join("offpeak.db").exists();
+    is_store.then(|| "the store keeps its files there".to_owned())
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::percentiles::{Completion, Percentiles};
-use super::summary::{Costs, Outcomes, Tokens, add};
+use super::summary::{Costs, Outcomes, Tokens};
 use crate::answer::Usage;
 use crate::money::Dollars;
 use crate::outcome::YieldReason;
@@ -62,7 +62,7 @@ impl Figures {
     pub(super) fn answer(&mut self, usage: Option<&Usage>, cost: Option<Dollars>) {
         match usage {
             Some(usage) => {
-                add(&mut self.tokens.counted, usage);
+                self.tokens.counted = self.tokens.counted + *usage;
                 self.counted += 1;
                 self.cache_hits += usize::from(usage.cache_read_tokens > 0);
             }
@@ -84,7 +84,7 @@ impl Figures {
         for (gate, count) in &other.yields {
             *self.yields.entry(*gate).or_default() += count;
         }
-        add(&mut self.tokens.counted, &other.tokens.counted);
+        self.tokens.counted = self.tokens.counted + other.tokens.counted;
         self.tokens.unknown += other.tokens.unknown;
         self.counted += other.counted;
         self.cache_hits += other.cache_hits;

@@ -40,7 +40,7 @@ pub use draw::{between, render_breakdown, render_comparison};
 pub use facts::{AttemptFact, CallFact, EndFact, MergeFact, RunFact, Scope};
 pub use figures::{By, Figures};
 pub use listing::render_runs;
-pub use page::{PageView, render_page};
+pub use page::{PAGE_START, PageView, render_page};
 pub(crate) use percentiles::rank;
 pub use percentiles::{Completion, Percentiles};
 pub use render::render_summary;

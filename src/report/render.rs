@@ -73,7 +73,7 @@ fn total_of(total: usize, named: &str) -> String {
 
 pub(super) fn tokens(tokens: &Tokens) -> String {
     let counted = &tokens.counted;
-    let written = counted.cache_write_5m_tokens + counted.cache_write_1h_tokens;
+    let written = counted.cache_write_tokens();
     let mut parts = vec![
         format!("{} in", counted.input_tokens),
         format!("{} out", counted.output_tokens),

@@ -237,7 +237,7 @@ fn tokens(runs: &[Run]) -> Tokens {
     let mut tokens = Tokens::default();
     for run in runs {
         if let Some(usage) = &run.usage {
-            add(&mut tokens.counted, usage);
+            tokens.counted = tokens.counted + *usage;
         }
         tokens.unknown += unknown(run, run.usage.as_ref());
     }
@@ -249,15 +249,6 @@ fn unknown<T>(run: &Run, known: Option<&T>) -> usize {
     let lost = run.attempts.iter().filter(|attempt| is_lost(run, attempt));
     let has_answer = run.stop_reason.is_some() || run.usage.is_some();
     lost.count() + usize::from(has_answer && known.is_none())
-}
-
-pub(super) fn add(sum: &mut Usage, usage: &Usage) {
-    sum.input_tokens += usage.input_tokens;
-    sum.cache_write_5m_tokens += usage.cache_write_5m_tokens;
-    sum.cache_write_1h_tokens += usage.cache_write_1h_tokens;
-    sum.cache_read_tokens += usage.cache_read_tokens;
-    sum.output_tokens += usage.output_tokens;
-    sum.web_searches += usage.web_searches;
 }
 
 /// Whether the API may have begun to answer, and to bill, an attempt whose answer we do not have.

@@ -18,6 +18,7 @@ use super::breakdown::Breakdown;
 use super::facts::{AttemptFact, CallFact, MergeFact, RunFact, Scope};
 use super::figures::By;
 use crate::outcome::Outcome;
+use crate::price::prompt_tokens;
 pub use attempts::Attempts;
 pub(super) use attempts::{Sample, State};
 pub(super) use kinds::{Kind, Kinds};
@@ -31,7 +32,7 @@ const NONE: u32 = u32::MAX;
 /// Takes rows and becomes a [`Breakdown`]: first all runs, then all calls, then all attempts. They may come in any order;
 /// that of the store is the quickest. Attempts may be gathered apart, beside the runs and calls, see [`Attempts`].
 ///
-/// Give it the neighbours too, the runs of an hour before the span and of a week after it: a retry collision is one of
+/// Give it the neighbours too, the runs of an hour before the span and of a month after it: a retry collision is one of
 /// two runs, whichever was asked for, and work may be done long after it was due.
 #[derive(Debug)]
 pub struct Tally {
@@ -184,14 +185,11 @@ impl Tally {
             });
         }
         let cold = fact.usage.filter(|usage| usage.cache_read_tokens == 0);
-        let cold = cold.map_or(0, |usage| {
-            usage.input_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
-        });
         self.calls.push(CallRow {
             id: fact.id,
             run: narrow(at as u64),
             kind,
-            cold: narrow(cold),
+            cold: narrow(cold.as_ref().map_or(0, prompt_tokens)),
             is_errand: fact.is_errand,
             is_sent: false,
         });

@@ -11,6 +11,7 @@ mod person;
 mod pieces;
 mod rows;
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
@@ -48,6 +49,14 @@ impl MemoryStore {
         let rows = self.lock();
         let kept = rows.runs.iter().filter(|row| !row.is_taken_back);
         kept.map(|row| row.run.clone()).collect()
+    }
+
+    /// Looks at every run so far, oldest first, without copying any.
+    pub fn with_runs<T>(&self, look: impl FnOnce(&[&Run]) -> T) -> T {
+        let rows = self.lock();
+        let kept = rows.runs.iter().filter(|row| !row.is_taken_back);
+        let kept: Vec<&Run> = kept.map(|row| &row.run).collect();
+        look(&kept)
     }
 
     /// The text of a run's answer; `None` if it brought none, or the text went to [`Run::output`].
@@ -95,17 +104,28 @@ impl MemoryStore {
         }
     }
 
-    /// Whether work that was due up to an instant is under way or waits for a slot.
+    /// Whether work that was due up to an instant is under way or waits for a slot, also as part of the work of a later
+    /// slot that took it over.
     #[must_use]
     pub fn has_open_work(&self, until: DateTime<Utc>) -> bool {
         let rows = self.lock();
+        let mut taken: BTreeSet<Slot> = BTreeSet::new();
+        // A row comes after those whose work its slot has taken over.
+        for row in &rows.deferrals {
+            let slot = &row.deferral.slot;
+            let is_asked = slot.fire_at <= until || taken.contains(slot);
+            let by = row.run.filter(|_| row.state == DeferralState::Merged);
+            let by = by.and_then(|by| rows.runs.get(rows::index(by)));
+            if let (true, Some(by)) = (is_asked, by) {
+                taken.insert(by.slot());
+            }
+        }
+        let is_asked = |slot: &Slot| slot.fire_at <= until || taken.contains(slot);
         // What is open is young.
-        let mut runs = rows.runs.iter().rev().map(|row| &row.run);
+        let mut runs = rows.runs.iter().rev();
         let mut waits = rows.deferrals.iter().rev();
-        runs.any(|run| run.outcome.is_none() && run.fire_at <= until)
-            || waits.any(|row| {
-                row.state == DeferralState::Pending && row.deferral.slot.fire_at <= until
-            })
+        runs.any(|row| row.run.outcome.is_none() && is_asked(&row.slot()))
+            || waits.any(|row| row.state == DeferralState::Pending && is_asked(&row.deferral.slot))
     }
 
     /// When a breaker opened, and whose, in order.

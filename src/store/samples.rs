@@ -129,11 +129,13 @@ fn read_by_two(
 
 fn runs(store: &Connection, tally: &mut Tally) -> Result<(), Fault> {
     let scope = tally.scope();
-    let due = (ms(scope.since), ms(scope.until));
+    let since = ms(scope.since);
     let Span(span) = Span::of(scope);
+    let [_, latest, _] = span;
     each(store, RUNS, span, |row| run(row, tally))?;
     tally.runs_end();
-    each(store, MERGES, due, |row| {
+    // The later slot may have merged into another, so these reach as far as the runs.
+    each(store, MERGES, (since, latest), |row| {
         tally.merge(&MergeFact {
             job: text(row, 0)?,
             fire_at: at(row, 1)?,
@@ -407,6 +409,28 @@ mod tests {
         assert_eq!(by_two.finish(), by_one);
         let total = &by_one.total;
         assert_eq!((total.attempts, total.calls, total.wasted), (73, 49, 24));
+    }
+
+    /// Work due in the hour's last minute, merged into a slot after the hour, and that into the next one.
+    const TWO_HOPS: &str = "
+        INSERT INTO runs (id, job, fire_at, origin, grp, model, started_at, finished_at, outcome, reason)
+        SELECT n, 'a', n * 60000, 'scheduled', 'main', 'm', 3060000, 3060000 + 900, word, why FROM (
+          SELECT 49 AS n, 'skipped' AS word, 'merged' AS why
+          UNION ALL SELECT 50, 'skipped', 'merged' UNION ALL SELECT 51, 'succeeded', NULL);
+        INSERT INTO deferrals (job, fire_at, grp, model, state, not_before, carries, rule, reason, origin, created_at, run)
+        SELECT 'a', fire_at, 'main', 'm', 'merged', 0, 1, 'next_slot', 'budget', 'scheduled', 0, id + 1
+        FROM runs WHERE outcome = 'skipped'";
+
+    #[test]
+    fn merged_work_is_followed_over_slots_after_the_span() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path()).unwrap();
+        let one = Connection::open(store.path()).unwrap();
+        one.execute_batch(TWO_HOPS).unwrap();
+        let found = read(&one, tally_of_hour()).unwrap().finish();
+        let done = found.total.completion;
+        assert_eq!((done.due, done.completed), (1, 1));
+        assert_eq!(done.max.map(|span| span.as_millis()), Some(120_900));
     }
 
     #[test]

@@ -87,6 +87,22 @@ impl Condition {
         self.metric
     }
 
+    /// What it asks: `median done_p99`.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        format!("{} {}", self.aggregate.as_str(), self.metric)
+    }
+
+    /// What is said of it: `> 1m30s`.
+    #[must_use]
+    pub fn bound(&self) -> String {
+        let limit = match self.metric.unit() {
+            Unit::Span => span::show(millis(self.limit)),
+            Unit::Count | Unit::Ratio | Unit::Dollars => self.limit.to_string(),
+        };
+        format!("{} {limit}", self.relation.as_str())
+    }
+
     /// Whether it holds over these seeds. [`Value::Beyond`] is above every limit.
     #[must_use]
     pub fn holds(&self, summary: &Summary) -> Held {
@@ -104,12 +120,7 @@ impl Condition {
 
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let limit = match self.metric.unit() {
-            Unit::Span => span::show(millis(self.limit)),
-            Unit::Count | Unit::Ratio | Unit::Dollars => self.limit.to_string(),
-        };
-        let (aggregate, relation) = (self.aggregate.as_str(), self.relation.as_str());
-        write!(f, "{aggregate} {} {relation} {limit}", self.metric)
+        write!(f, "{} {}", self.subject(), self.bound())
     }
 }
 

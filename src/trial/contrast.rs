@@ -5,6 +5,8 @@
 //! percentile bootstrap interval over seeds: Efron and Tibshirani, *An
 //! Introduction to the Bootstrap*, 1993, chapter 13.
 
+use std::cmp::Ordering;
+
 use super::metric::Metric;
 use super::score::Score;
 use super::summary::Spread;
@@ -77,12 +79,18 @@ pub struct Contrast {
     pub beyond: usize,
     /// The change over all seeds; `None` if a seed was beyond measure, or if the first arm had none.
     pub change: Option<Change>,
+    /// The means over the seeds that count, of the first arm and of the second; `None` if a seed was beyond measure, or
+    /// if no seed had anything.
+    pub means: Option<(f64, f64)>,
+    /// In how many seeds the second arm did worse: more, or less of a figure of which more is better.
+    pub worse: usize,
 }
 
 /// By what share a figure changed over all seeds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
-    /// The ratio of the means over seeds, less one. Each piece of work weighs the same in it, however it falls on seeds.
+    /// The ratio of the means over seeds, less one. Of counts and dollars each piece of work weighs the same in it,
+    /// however it falls on seeds; of ratios and spans each seed does.
     pub estimate: f64,
     /// Where the estimate lies in 95 of 100 resamples; `None` with under 10 seeds, or without resamples of them.
     pub interval: Option<Interval>,
@@ -128,6 +136,8 @@ impl Contrast {
             relative: Spread::of(pairs.iter().map(|pair| relative(*pair))),
             beyond: pairs.iter().filter(are_beyond).count(),
             change: change(&pairs, resamples),
+            means: means(&pairs),
+            worse: pairs.iter().filter(|pair| is_worse(metric, **pair)).count(),
         }
     }
 
@@ -179,6 +189,27 @@ fn change(pairs: &[(Value, Value)], resamples: &Resamples) -> Option<Change> {
     let has_enough = known >= MIN_SEEDS && resamples.seeds == pairs.len();
     let interval = has_enough.then(|| interval(&numbers, resamples)).flatten();
     Some(Change { estimate, interval })
+}
+
+fn means(pairs: &[(Value, Value)]) -> Option<(f64, f64)> {
+    let is_known = |pair: &&(Value, Value)| pair.0 != Value::Nothing && pair.1 != Value::Nothing;
+    let (mut first, mut second, mut count) = (0.0, 0.0, 0.0);
+    for pair in pairs.iter().filter(is_known) {
+        first += pair.0.measured()?;
+        second += pair.1.measured()?;
+        count += 1.0;
+    }
+    (count > 0.0).then(|| (first / count, second / count))
+}
+
+fn is_worse(metric: Metric, pair: (Value, Value)) -> bool {
+    let zero = Value::Measured(0.0);
+    let worse = if metric.is_better_high() {
+        Ordering::Less
+    } else {
+        Ordering::Greater
+    };
+    difference(pair).rank_against(zero) == Some(worse)
 }
 
 /// The ratio of the sums, which is that of the means, less one; `None` if the first sum is zero.

@@ -1,9 +1,9 @@
 //! Draws what several changes did, side by side.
 
 use super::contrast::Contrast;
-use super::figure::{change, difference, share};
+use super::figure::{change, difference, share, value};
 use super::metric::{Metric, Unit};
-use super::table::Table;
+use super::table::{Table, broken};
 use super::value::Value;
 
 /// The figures by which a change is judged: what became of the work, what was spent on it, how long it took.
@@ -27,12 +27,21 @@ const JUDGED_BY: [Metric; 16] = [
 ];
 
 /// What the numbers are.
-const LEGEND: &str = "
-median difference within a seed; in brackets its share: of spans the median, of all else that of the means
-";
+const LEGEND: &str = "median difference within a seed; in brackets its share: of spans the median, of all else that of \
+     the means";
+
+/// What stands where no judged figure has a row.
+const NO_DIFFERENCE: &str = "none of the figures by which a change is judged differs in any seed\n";
+
+/// What two numbers with an arrow are.
+const MEANS: &str = "`mean`: means over seeds, where too few seeds differ for a median to say it";
 
 /// What each change did to the figures by which it is judged: the median difference within a seed, and in brackets its
-/// share. Figures that are the same in every seed are only named, those of which there was nothing to measure left out.
+/// share. Figures that are the same in every seed are only named, and so are those that differ but are not judged by;
+/// those of which there was nothing to measure are left out.
+///
+/// Where the median is zero though seeds differ, points another way than the means or is a share of something in fewer
+/// than a quarter of the seeds, the means stand in its place; and where a seed is beyond measure, how many did worse.
 ///
 /// The share of a span is the median over seeds too: one seed in which work waited for a day would rule a mean. That of
 /// all else is the change of the means, which counts seeds with none.
@@ -73,14 +82,41 @@ pub fn render_effects(effects: &[(String, &[Contrast])], width: usize) -> String
                 .collect(),
         );
     }
+    let others = Metric::ALL.iter().filter(|it| !JUDGED_BY.contains(it));
+    let others = others.filter(|metric| !of(**metric).iter().flatten().all(is_same));
+    let others: Vec<&str> = others.map(|metric| metric.label()).collect();
+    let is_empty = rows.is_empty();
+    let has_means = rows
+        .iter()
+        .flatten()
+        .any(|cell: &String| cell.ends_with(" mean"));
     let table = Table {
         head: std::iter::once(String::new()).chain(names).collect(),
         rows,
     };
-    let mut text = table.text(width);
-    text.push_str(LEGEND);
+    let mut text = if is_empty {
+        NO_DIFFERENCE.to_owned()
+    } else {
+        table.text(width)
+    };
+    let mut paragraph = |words: &str| {
+        text.extend(broken(words, width).iter().flat_map(|line| [line, "\n"]));
+    };
+    paragraph("");
+    if !is_empty {
+        paragraph(LEGEND);
+    }
+    if has_means {
+        paragraph(MEANS);
+    }
+    if !others.is_empty() {
+        paragraph(&format!(
+            "also different, see the tables above: {}",
+            others.join(", ")
+        ));
+    }
     if !same.is_empty() {
-        text.extend(["the same in every seed: ", &same.join(", "), "\n"]);
+        paragraph(&format!("the same in every seed: {}", same.join(", ")));
     }
     text
 }
@@ -100,6 +136,9 @@ fn has_any(contrast: &Contrast) -> bool {
 /// Blank if there was nothing to measure in one of the arms.
 fn cell(contrast: &Contrast) -> String {
     let unit = contrast.metric.unit();
+    if !is_same(contrast) && !is_typical(contrast) {
+        return rare(contrast);
+    }
     let shown = difference(contrast.difference.median, unit);
     let share = match unit {
         Unit::Span => share(contrast.relative.median),
@@ -112,6 +151,36 @@ fn cell(contrast: &Contrast) -> String {
         return shown;
     }
     format!("{shown} ({share})")
+}
+
+/// Whether the median says what the seeds do: it is not zero, points the way of the means, and is a share of something
+/// in a quarter of the seeds at least.
+fn is_typical(contrast: &Contrast) -> bool {
+    let Some(median) = contrast.difference.median.place() else {
+        return true;
+    };
+    let points_the_same = contrast
+        .means
+        .is_none_or(|(first, second)| (second - first) * median > 0.0);
+    let has_shares = contrast.relative.measured * 4 >= contrast.difference.measured;
+    let zero = Value::Measured(0.0);
+    let is_unmoved = (contrast.difference.least, contrast.difference.most) == (zero, zero);
+    is_unmoved || median != 0.0 && points_the_same && has_shares
+}
+
+/// What only some of the seeds show: the means, or in how many the second arm did worse where a seed has no number.
+fn rare(contrast: &Contrast) -> String {
+    let Some((first, second)) = contrast.means else {
+        let seeds = contrast.difference.measured;
+        return format!("{} of {seeds} seeds worse", contrast.worse);
+    };
+    let unit = match contrast.metric.unit() {
+        // A mean of counts is none.
+        Unit::Count => Unit::Ratio,
+        unit @ (Unit::Ratio | Unit::Span | Unit::Dollars) => unit,
+    };
+    let shown = |mean: f64| value(Value::Measured(mean), unit);
+    format!("{} → {} mean", shown(first), shown(second))
 }
 
 #[cfg(test)]
@@ -146,6 +215,62 @@ mod tests {
         assert_eq!(line("lost"), "lost                -1 (-100 %)");
         assert_eq!(line("due to done p50"), "due to done p50  -2m00s (-50 %)");
         assert_eq!(line("due to done p99"), "due to done p99            less");
+    }
+
+    fn over_seeds(first: &[&[Option<u64>]], second: &[&[Option<u64>]]) -> String {
+        let none = Resamples::draw(1, 0, &mut || 0.0);
+        let scores =
+            |seeds: &[&[Option<u64>]]| seeds.iter().map(|it| score(it)).collect::<Vec<_>>();
+        let contrasts = Contrast::all(&scores(first), &scores(second), &none);
+        render_effects(&[("guards".to_owned(), &contrasts)], 80)
+    }
+
+    #[test]
+    fn means_stand_where_few_seeds_differ() {
+        let (well, slow): (&[_], &[_]) = (&[Some(4)], &[Some(40)]);
+        let text = over_seeds(&[well; 4], &[well, well, well, slow]);
+        assert!(
+            text.contains("due to done p99  4m00s → 13m00s mean\n"),
+            "{text}"
+        );
+        assert!(text.contains("`mean`: means over seeds"), "{text}");
+        assert!(
+            text.contains("also different, see the tables above: due to done max"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn share_of_hardly_any_seed_is_no_share() {
+        // Of five seeds only one lost work before: +400 % would be of next to nothing.
+        let (well, lost): (&[_], &[_]) = (&[Some(4), Some(4)], &[Some(4), None]);
+        let first: Vec<&[_]> = std::iter::once(lost).chain([well; 4]).collect();
+        let text = over_seeds(&first, &[lost; 5]);
+        assert!(
+            text.contains("lost             0.20 → 1.00 mean\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("due to done p99              more\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn seeds_that_did_worse_are_counted_where_there_is_no_mean() {
+        let (well, lost): (&[_], &[_]) = (&[Some(4), Some(4)], &[Some(4), None]);
+        let text = over_seeds(&[well; 4], &[well, well, well, lost]);
+        assert!(
+            text.contains("due to done p99  1 of 4 seeds worse\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn no_difference_is_a_sentence() {
+        let text = rendered(&[Some(4)], &[Some(4)]);
+        assert!(text.starts_with(NO_DIFFERENCE), "{text}");
+        assert!(!text.contains("median difference"), "{text}");
     }
 
     #[test]

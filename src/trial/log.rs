@@ -11,7 +11,7 @@ use crate::outcome::YieldReason;
 pub struct Log {
     /// The work of every slot that was due, by instant.
     pub works: Vec<Work>,
-    /// Every call, in no order; work that was put off and tried again makes its calls anew.
+    /// Every call, in order of their runs; work that was put off and tried again makes its calls anew.
     pub calls: Vec<Call>,
     /// Every request, those of one call side by side and in order.
     pub sends: Vec<Send>,
@@ -52,6 +52,8 @@ pub enum Carried {
 /// One call: one answer wanted, in one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
+    /// Which answer was wanted: work that was put off wants the same again, in another call.
+    pub name: u64,
     /// When its first request was sent.
     pub began_ms: u64,
     /// When its last request ended.
@@ -63,12 +65,13 @@ pub struct Call {
 }
 
 impl Call {
-    /// The call whose requests stand here, in order; `None` if there are none.
+    /// The call of a name whose requests stand here, in order; `None` if there are none.
     #[must_use]
-    pub fn of(all: &[Send], sends: Range<usize>) -> Option<Self> {
+    pub fn of(name: u64, all: &[Send], sends: Range<usize>) -> Option<Self> {
         let own = all.get(sends.clone())?;
         let (first, last) = (own.first()?, own.last()?);
         Some(Self {
+            name,
             began_ms: first.at_ms,
             ended_ms: last.at_ms + last.latency_ms,
             is_answered: last.end == SendEnd::Answered,

@@ -73,15 +73,16 @@ metrics! {
     Unanswered = "unanswered", "no answer", Count;
     /// Requests.
     Attempts = "attempts", "attempts", Count;
-    /// Requests a call.
+    /// Requests for an answer. Work that was put off wants the same answers again, and adds to these.
     MeanAttempts = "mean_attempts", "attempts a call", Ratio;
-    /// Calls of which at least one request brought no answer.
+    /// Answers for which at least one request was in vain, in whichever run.
     TroubledCalls = "troubled_calls", "troubled calls", Count;
-    /// Requests a troubled call.
+    /// Requests for each of these.
     AttemptsPerTroubledCall = "attempts_per_troubled_call", "per troubled call", Ratio;
     /// Requests that brought no answer.
     Wasted = "wasted", "wasted", Count;
-    /// Requests that broke off after work had begun and that the same call sent again: they may have been billed twice.
+    /// Requests that broke off after work had begun and that were sent again for the same answer, in whichever
+    /// run: they may have been billed twice.
     Resent = "resent", "maybe billed twice", Count;
     /// The most requests of one group in any 60 seconds, as the server sees them. Two that are 60 seconds apart are not
     /// in one minute.

@@ -13,6 +13,7 @@ mod claim;
 mod condition;
 mod contrast;
 mod effects;
+mod few;
 mod figure;
 mod log;
 mod metric;
@@ -26,6 +27,7 @@ pub use claim::{Claim, Verdict};
 pub use condition::{Condition, ConditionError, Expected, Held};
 pub use contrast::{Change, Contrast, Interval, Resamples};
 pub use effects::render_effects;
+pub use few::few;
 pub use log::{Call, Carried, Log, Opening, Send, SendEnd, Work};
 pub use metric::{Metric, Unit};
 pub use render::{

@@ -1,6 +1,9 @@
 //! Draws the figures of arms as text and as Markdown.
 
+use std::collections::BTreeSet;
+
 use super::contrast::Contrast;
+use super::few::few_words;
 use super::figure::{BEYOND, change, difference, difference_quartiles, interval, quartiles, value};
 use super::metric::{Metric, Unit};
 use super::summary::{Spread, Summary};
@@ -50,12 +53,13 @@ pub fn render_arm(arm: &Arm<'_>, width: usize) -> String {
     }
     let text = table.text(width);
     let title = format!("{}, {}\n\n", arm.name, seeds(arm.summary));
-    title + &text + "\n" + &none + &note(&[*arm])
+    title + &text + "\n" + &none + &note(&[*arm]) + &few(&[*arm], width)
 }
 
 /// Several arms side by side: medians, and quartiles in brackets where the seeds do not agree.
 ///
-/// Where that is wider than `width`, the quartiles stand below the medians.
+/// Where that is wider than `width`, the quartiles stand below the medians; where that is still too wide, the arms stand
+/// two and two.
 #[must_use]
 pub fn render_arms(arms: &[Arm<'_>], width: usize) -> String {
     let (metrics, none) = told_apart(arms, width);
@@ -65,7 +69,7 @@ pub fn render_arms(arms: &[Arm<'_>], width: usize) -> String {
     } else {
         below(arms, &metrics)
     };
-    table.text(width) + "\n" + &legend(arms, width) + &none + &note(arms)
+    table.text(width) + "\n" + &legend(arms, width) + &none + &note(arms) + &few(arms, width)
 }
 
 /// The same as Markdown rows.
@@ -286,6 +290,28 @@ fn note(arms: &[Arm<'_>]) -> String {
     } else {
         String::new()
     }
+}
+
+/// Which percentiles are over few pieces: with how many, where the arms have as many, and else by name.
+fn few(arms: &[Arm<'_>], width: usize) -> String {
+    let words: Vec<String> = arms.iter().map(|arm| few_words(arm.summary)).collect();
+    let all_same = words.windows(2).all(|pair| pair[0] == pair[1]);
+    let line = match words.into_iter().find(|words| !words.is_empty()) {
+        None => return String::new(),
+        Some(words) if all_same => words,
+        Some(_) => {
+            let few: BTreeSet<Metric> = arms
+                .iter()
+                .flat_map(|arm| super::few(arm.summary))
+                .collect();
+            let labels: Vec<&str> = few.iter().map(|metric| metric.label()).collect();
+            format!(
+                "of so few that they are next to the maximum: {}",
+                labels.join(", ")
+            )
+        }
+    };
+    broken(&line, width).join("\n") + "\n"
 }
 
 fn seeds(summary: &Summary) -> String {

@@ -1,6 +1,6 @@
 //! The figures of one log.
 
-use super::log::{Carried, Log, Send, SendEnd, Work};
+use super::log::{Call, Carried, Log, Send, SendEnd, Work};
 use super::metric::Metric;
 use super::value::Value;
 use crate::outcome::YieldReason;
@@ -31,6 +31,8 @@ pub struct Score([Value; Metric::ALL.len()]);
 /// What the requests of all calls came to.
 #[derive(Debug, Default)]
 struct Requests {
+    /// Answers, however often a later run had to ask for one again.
+    wanted: usize,
     attempts: usize,
     wasted: usize,
     resent: usize,
@@ -106,7 +108,7 @@ impl Score {
         self.set_count(Metric::TroubledCalls, of.troubled);
         self.set_count(Metric::Wasted, of.wasted);
         self.set_count(Metric::Resent, of.resent);
-        let mean = Value::ratio(of.attempts, calls);
+        let mean = Value::ratio(of.attempts, of.wanted);
         self.set(Metric::MeanAttempts, mean);
         let troubled = Value::ratio(of.attempts_of_troubled, of.troubled);
         self.set(Metric::AttemptsPerTroubledCall, troubled);
@@ -142,26 +144,34 @@ impl Score {
 
 impl Requests {
     fn of(log: &Log) -> Self {
+        let mut calls: Vec<&Call> = log.calls.iter().collect();
+        // Those that want the same answer side by side, in order of time.
+        calls.sort_by_key(|call| (call.name, call.began_ms));
         let mut sum = Self::default();
-        for call in &log.calls {
-            sum.add(log.sends.get(call.sends.clone()).unwrap_or_default());
+        for wanted in calls.chunk_by(|one, other| one.name == other.name) {
+            let sends = |call: &&Call| log.sends.get(call.sends.clone()).unwrap_or_default();
+            sum.add(&wanted.iter().map(sends).collect::<Vec<_>>());
         }
         sum
     }
 
-    /// Counts the requests of one call.
-    fn add(&mut self, sends: &[Send]) {
-        let wasted = sends.iter().filter(|send| is_wasted(send.end)).count();
-        self.attempts += sends.len();
+    /// Counts the requests for one answer, call by call.
+    fn add(&mut self, calls: &[&[Send]]) {
+        let sends = || calls.iter().copied().flatten();
+        let attempts = sends().count();
+        let wasted = sends().filter(|send| is_wasted(send.end)).count();
+        self.wanted += 1;
+        self.attempts += attempts;
         self.wasted += wasted;
         if wasted > 0 {
             self.troubled += 1;
-            self.attempts_of_troubled += sends.len();
+            self.attempts_of_troubled += attempts;
         }
-        // The last request of a call was not sent again.
-        let before_others = &sends[..sends.len().saturating_sub(1)];
-        let broken = |send: &&Send| send.end == SendEnd::Broken;
-        self.resent += before_others.iter().filter(broken).count();
+        // The last request of all was not sent again.
+        let before_others = sends().take(attempts.saturating_sub(1));
+        self.resent += before_others
+            .filter(|send| send.end == SendEnd::Broken)
+            .count();
     }
 }
 

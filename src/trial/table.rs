@@ -1,5 +1,7 @@
 //! Tables of figures: the first column to the left, all others to the right, as text or as Markdown.
 
+use std::ops::Range;
+
 use crate::report::{Align, columns_of, lay_out};
 
 /// A head and rows, all of as many cells.
@@ -10,8 +12,52 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The table as text. A head that is wider than what stands below it goes on in the next line.
+    /// The table as text, in parts one below the other where its columns do not fit beside each other.
+    ///
+    /// A number is never cut: where not even one column fits, lines are longer than `width`.
     pub(super) fn text(&self, width: usize) -> String {
+        let parts = self.parts(width);
+        let texts: Vec<String> = parts.iter().map(Self::lines).collect();
+        texts.join("\n")
+    }
+
+    /// All columns, or four, two or one at a time: the most at a time of which every part fits.
+    ///
+    /// Arms and what sets them apart come in pairs, which stay together so long as two fit.
+    fn parts(&self, width: usize) -> Vec<Self> {
+        let columns = self.head.len().saturating_sub(1);
+        let mut parts = vec![self.part(1..columns + 1)];
+        for at_a_time in [4, 2, 1] {
+            if parts.iter().all(|part| part.width() <= width) {
+                break;
+            }
+            if at_a_time >= columns {
+                continue;
+            }
+            let starts = (1..=columns).step_by(at_a_time);
+            parts = starts
+                .map(|start| self.part(start..(start + at_a_time).min(columns + 1)))
+                .collect();
+        }
+        parts
+    }
+
+    /// These columns, with the first beside them; rows that have nothing in any of them are left out.
+    fn part(&self, columns: Range<usize>) -> Self {
+        let is_whole = columns.len() + 1 == self.head.len();
+        let cut = |row: &Vec<String>| -> Vec<String> {
+            let cells = row[columns.clone()].iter();
+            row.iter().take(1).chain(cells).cloned().collect()
+        };
+        let has_any = |row: &Vec<String>| is_whole || row[1..].iter().any(|cell| !cell.is_empty());
+        Self {
+            head: cut(&self.head),
+            rows: self.rows.iter().map(cut).filter(has_any).collect(),
+        }
+    }
+
+    /// The table as it is. A head that is wider than what stands below it goes on in the next line.
+    fn lines(&self) -> String {
         let columns: Vec<usize> = (0..self.head.len()).map(|at| self.column(at)).collect();
         let mut rows = head_rows(&self.head, &columns);
         rows.extend(self.rows.iter().cloned());
@@ -21,7 +67,7 @@ impl Table {
                 *cell = " ".repeat(column.saturating_sub(columns_of(cell))) + cell;
             }
         }
-        lay_out(&rows, &vec![Align::Left; columns.len()], width)
+        lay_out(&rows, &vec![Align::Left; columns.len()], self.width())
     }
 
     /// How many columns of a terminal the text takes.
@@ -114,6 +160,22 @@ mod tests {
             "        a   b\nlost    7  10\nwork  336   8\n"
         );
         assert_eq!(table.width(), 13);
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_go_into_a_table_below() {
+        let table = table(
+            &["", "a", "b", "c"],
+            &[&["lost", "12345", "10", "7"], &["work", "", "", "8"]],
+        );
+        assert_eq!(table.text(18).lines().count(), 3);
+        let pairs = "          a   b\nlost  12345  10\n\n      c\nlost  7\nwork  8\n";
+        assert_eq!(table.text(17), pairs);
+        assert_eq!(table.text(15), pairs);
+        let single =
+            "          a\nlost  12345\n\n       b\nlost  10\n\n      c\nlost  7\nwork  8\n";
+        assert_eq!(table.text(14), single);
+        assert_eq!(table.text(3), single, "a number is never cut");
     }
 
     #[test]

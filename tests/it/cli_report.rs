@@ -307,6 +307,12 @@ fn two_spans_stand_side_by_side_with_the_change() {
     assert_eq!(found["before"]["total"]["attempts"], 3);
     assert_eq!(found["changes"][2]["name"], "latency p99");
     assert_eq!(found["changes"][2]["percent"], -50.0);
+    assert!(!found.to_string().contains("null"), "{found}");
+    let changes = found["changes"].as_array().unwrap();
+    assert!(
+        changes.iter().any(|it| it.get("percent").is_none()),
+        "{found}"
+    );
     let table = scenario
         .run(&[&args[..], &["--format", "csv"]].concat())
         .exits(0)

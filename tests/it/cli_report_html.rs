@@ -195,7 +195,7 @@ fn one_sample_is_told_as_that_on_the_page() {
 fn file_that_must_not_be_replaced_is_refused_and_stays() {
     let scenario = fortnight();
     scenario.write("notes.txt", "mine");
-    scenario.write("other.html", "<p>mine</p>");
+    scenario.write("other.html", "<!doctype html><p>mine</p>");
     fs::create_dir(scenario.path().join("folder")).unwrap();
     for (path, told) in [
         (
@@ -204,11 +204,11 @@ fn file_that_must_not_be_replaced_is_refused_and_stays() {
         ),
         (
             "notes.txt",
-            "--html notes.txt: it is there and holds no page",
+            "--html notes.txt: it is there and holds no page of offpeak",
         ),
         (
             "other.html",
-            "--html other.html: it is there and holds no page",
+            "--html other.html: it is there and holds no page of offpeak",
         ),
         ("folder", "--html folder: it is a folder"),
         (
@@ -221,7 +221,7 @@ fn file_that_must_not_be_replaced_is_refused_and_stays() {
         assert_eq!(done.stdout, "", "{path}");
     }
     assert_eq!(scenario.read("notes.txt"), "mine");
-    assert_eq!(scenario.read("other.html"), "<p>mine</p>");
+    assert_eq!(scenario.read("other.html"), "<!doctype html><p>mine</p>");
 }
 
 #[test]
@@ -287,4 +287,32 @@ fn page_of_a_store_that_cannot_be_read_is_not_written() {
     sql(&scenario, "PRAGMA user_version = 99");
     scenario.run(&report(&PAGE)).exits(2).complains("99");
     assert!(!scenario.path().join("page.html").exists());
+}
+
+/// The store would take a file of one of its names for its own, and a link or a device is no file to replace.
+#[test]
+fn page_never_goes_into_the_store_nor_where_there_is_no_file_to_replace() {
+    let scenario = fortnight();
+    let link = scenario.path().join("link.html");
+    std::os::unix::fs::symlink("nowhere.html", &link).unwrap();
+    for (file, obstacle) in [
+        (".offpeak/offpeak.db-wal", "the store keeps its files there"),
+        (
+            ".offpeak/offpeak.db-journal",
+            "the store keeps its files there",
+        ),
+        (".offpeak/page.html", "the store keeps its files there"),
+        ("link.html", "it is a link that leads nowhere"),
+        ("/dev/page.html", "the system keeps that folder"),
+        ("/proc/page.html", "the system keeps that folder"),
+    ] {
+        scenario
+            .run(&report(&["--html", file]))
+            .exits(2)
+            .complains(obstacle);
+    }
+    let is_link = fs::symlink_metadata(&link).unwrap().is_symlink();
+    assert!(is_link && !scenario.path().join("nowhere.html").exists());
+    assert!(!scenario.path().join(".offpeak/page.html").exists());
+    scenario.run(&report(&PAGE)).exits(0);
 }

@@ -74,7 +74,7 @@ fn old_and_new_schedule_meet_old_and_new_client() {
 #[test]
 fn schedules_with_other_work_are_told_apart() {
     let scenario = folder();
-    let said = "the schedules have 2 and 4 slots: counts and dollars do not compare\n";
+    let said = "the schedules have 2 and 4 slots: counts, dollars and percentiles of so few do not compare\n";
     simulate(&scenario, &["--compare", "old/links.yaml"])
         .exits(0)
         .says(said);
@@ -143,7 +143,7 @@ fn json_has_every_arm_and_what_sets_them_apart() {
     assert_eq!(contrasts[2]["changes"]["done_p99"]["both_beyond"], 2);
     assert_eq!(
         json["conditions"],
-        serde_json::json!([{ "condition": "median lost > 0", "measured": 0, "fails": false }])
+        serde_json::json!([{ "condition": "median lost > 0", "measured": 0, "seeds": 2, "fails": false }])
     );
     assert_eq!(json["assumed"], serde_json::json!([]));
     assert_eq!(json["ok"], true);
@@ -155,6 +155,18 @@ fn json_of_one_schedule_has_one_arm_and_no_contrast() {
     let json = simulate(&folder(), &["--format", "json"]).exits(0).json();
     assert_eq!(json["arms"].as_array().unwrap().len(), 1);
     assert_eq!(json["arms"][0]["client"], "new");
+    let few = [
+        "attempt_p95",
+        "attempt_p99",
+        "call_p95",
+        "call_p99",
+        "done_p95",
+        "done_p99",
+    ];
+    assert_eq!(json["arms"][0]["few"], serde_json::json!(few));
+    simulate(&folder(), &[])
+        .exits(0)
+        .says("4 slots, 4 calls, 4 attempts: p95 and p99 are next to the maximum\n");
     assert_eq!(json["schedules"].as_array().unwrap().len(), 1);
     assert!(json.get("contrasts").is_none(), "{json}");
     assert_eq!(json["conditions"], serde_json::json!([]));
@@ -164,13 +176,13 @@ fn json_of_one_schedule_has_one_arm_and_no_contrast() {
 fn condition_that_holds_exits_with_1_and_one_that_does_not_with_0() {
     let last = |done: Done| done.stdout.lines().last().unwrap().to_owned();
     let fast = simulate(&folder(), &["--fail-if", "p99 > 12s"]).exits(0);
-    assert_eq!(last(fast), "ok     median done_p99 > 12s: 12.0s");
+    assert_eq!(last(fast), "ok      median done_p99 is 12.0s, not > 12s");
     let slow = simulate(
         &folder(),
         &["--fail-if", "lost>0", "--fail-if", "p99 >= 12s"],
     )
     .exits(1);
-    assert_eq!(last(slow), "FAILS  median done_p99 >= 12s: 12.0s");
+    assert_eq!(last(slow), "FAILS   median done_p99 is 12.0s, >= 12s");
     let json = simulate(
         &folder(),
         &["--fail-if", "worst p99 >= 12s", "--format", "json"],
@@ -186,14 +198,44 @@ fn conditions_are_judged_on_the_new_schedule_with_the_daemon() {
     let tried = ["old", "--compare", "jobs", "--fail-if", "p99 > 90s"];
     simulate(&scenario, &tried)
         .exits(1)
-        .says("FAILS  median done_p99 > 1m30s: some work or call never came to its end\n");
+        .says("FAILS   median done_p99 is beyond measure, > 1m30s: some work or call never came to its end\n");
 }
 
 #[test]
 fn condition_over_nothing_fails() {
     simulate(&folder(), &["--fail-if", "attempts_per_troubled_call > 3"])
         .exits(1)
-        .says("FAILS  median attempts_per_troubled_call > 3: nothing was measured\n");
+        .says("FAILS   median attempts_per_troubled_call > 3: nothing was measured\n");
+}
+
+#[test]
+fn condition_says_on_how_many_seeds_it_rests() {
+    let half = CALM.replace("server_error: 0,", "server_error: 0.1,");
+    let scenario = folder().file("half.yaml", &half);
+    let of = |more: &[&str]| {
+        let condition = [
+            "--fail-if",
+            "attempts_per_troubled_call > 30",
+            "--seeds",
+            "20",
+        ];
+        let fixed = [
+            "simulate",
+            "--from",
+            "2026-12-01",
+            "--days",
+            "2",
+            "--world",
+            "half.yaml",
+        ];
+        scenario
+            .run(&[&fixed[..], &condition, more].concat())
+            .exits(0)
+    };
+    let json = of(&["--format", "json"]).json();
+    let seeds = json["conditions"][0]["seeds"].as_u64().unwrap();
+    assert!((1..20).contains(&seeds), "{json}");
+    of(&[]).says(&format!(" ({seeds} of 20 seeds), not > 30\n"));
 }
 
 #[test]
@@ -234,6 +276,11 @@ fn mistake_in_a_world_exits_with_2_and_has_its_place() {
             "limit: { requests: 0 }",
             "w.yaml:1:10: `limit.requests`: 0 is outside 1 or more",
         ),
+        (
+            "# nothing\n\n",
+            "error: w.yaml: holds nothing\n`offpeak simulate --print-world` prints a whole one",
+        ),
+        ("", "error: w.yaml: holds nothing\n"),
     ] {
         let scenario = folder().file("w.yaml", world);
         let done = simulate(&scenario, &["--world", "w.yaml"])
@@ -244,6 +291,18 @@ fn mistake_in_a_world_exits_with_2_and_has_its_place() {
     simulate(&folder(), &["--world", "gone.yaml"])
         .exits(2)
         .complains("error: gone.yaml: no such file");
+    // The path that was tried, which begins in the working folder.
+    let inner = folder().file("inner/jobs/a.yaml", &job("0 4 * * *"));
+    inner
+        .run(&["-C", "inner", "simulate", "--world", "calm.yaml"])
+        .exits(2)
+        .complains("error: inner/calm.yaml: no such file");
+}
+
+#[test]
+fn world_may_leave_out_a_field_of_any_depth() {
+    let scenario = folder().file("w.yaml", "latency: { tail: { share: 0 } }\n");
+    simulate(&scenario, &["--world", "w.yaml"]).exits(0);
 }
 
 #[test]
@@ -337,7 +396,7 @@ fn schedule_without_a_slot_is_told_in_words_and_passes_no_check() {
         .says("nothing to simulate: no job is enabled in the new schedule\n");
     simulate(&disabled, &["--fail-if", "lost > 0"])
         .exits(1)
-        .says("\n\nFAILS  median lost > 0: nothing was measured\n");
+        .says("\n\nFAILS   median lost > 0: nothing was measured\n");
     let json = simulate(&disabled, &["--format", "json"]).exits(0).json();
     assert_eq!(json["arms"], serde_json::json!([]));
     assert_eq!(json["schedules"][0]["slots"], 0);
@@ -417,7 +476,11 @@ fn numbers_outside_their_bounds_are_refused() {
 fn page_tells_of_every_figure_and_every_field() {
     let page = std::fs::read_to_string(repository().join("docs/simulate.md")).unwrap();
     for metric in Metric::ALL {
-        assert!(page.contains(&format!("`{metric}`")), "{metric}");
+        let row = page
+            .lines()
+            .find(|line| line.starts_with("| `") && line.contains(&format!("`{metric}`")));
+        let row = row.unwrap_or_else(|| panic!("{metric} has no row"));
+        assert!(row.contains(metric.label()), "{metric}");
     }
     let world: serde_json::Value = serde_yaml::from_str(DEFAULT_WORLD).unwrap();
     for (section, fields) in world.as_object().unwrap() {

@@ -136,7 +136,7 @@ fn no_reply_brings_the_key_into_the_log_or_the_store() {
 }
 
 /// How each command is tried; what clap knows beyond these fails the test.
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 25] = [
     "init made",
     "validate --strict",
     "plan --svg plan.svg --ics plan.ics",
@@ -150,6 +150,8 @@ const COMMANDS: [&str; 23] = [
     "history --text",
     "why digest",
     "report --compare 14d",
+    "report --html page.html",
+    "simulate --days 1 --seeds 1 --compare jobs",
     "pause digest --reason quiet",
     "resume digest",
     "retry digest",

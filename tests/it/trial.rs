@@ -50,6 +50,7 @@ fn log() -> impl Strategy<Value = Log> {
             let from = log.sends.len();
             log.sends.extend(&sends);
             log.calls.push(Call {
+                name: log.calls.len() as u64,
                 began_ms: sends[0].at_ms,
                 ended_ms: sends[0].at_ms + sends[0].latency_ms,
                 is_answered,

@@ -18,7 +18,10 @@ fn frozen_world_of_the_example_can_be_read() {
 /// Whoever changes the world makes the tables anew.
 #[test]
 fn page_quotes_the_frozen_world() {
-    let (page, world) = (text("docs/two-weeks.md"), text("examples/two_weeks/world.yaml"));
+    let (page, world) = (
+        text("docs/two-weeks.md"),
+        text("examples/two_weeks/world.yaml"),
+    );
     let mut lines = 0;
     for line in world.lines().filter(|line| !line.starts_with('#')) {
         assert!(page.contains(line), "docs/two-weeks.md lacks `{line}`");

@@ -34,7 +34,7 @@ pub struct Report {
     /// Put this span, just before the other, beside it: such as `14d`.
     #[arg(long, value_name = "SPAN", value_parser = span)]
     pub compare: Option<Duration>,
-    /// Write one page with pictures for a browser too; `-` prints it instead.
+    /// Write one page with pictures for a browser too, to a file from the working folder; `-` prints it instead.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

@@ -29,17 +29,19 @@ pub struct Simulate {
     /// The first instant, such as `2026-12-01` (midnight UTC) or `2026-12-01T00:00:00+09:00`; now if not given.
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     pub from: Option<DateTime<Utc>>,
-    /// A YAML file of what the upstream is like; a built-in one if not given.
+    /// A YAML file of what the upstream is like, from the working folder; a built-in one if not given.
     #[arg(long, value_name = "FILE")]
     pub world: Option<PathBuf>,
     /// Print the built-in world, to be changed and given with --world.
     #[arg(long, conflicts_with_all = ["jobs", "days", "seeds", "seed", "from", "world", "compare", "fail_if"])]
     pub print_world: bool,
-    /// Put another schedule beside it, job files or a folder, and an old client without guards on both.
+    /// Put another schedule beside it, job files or a folder from the working folder, and an old client without guards on
+    /// both.
     #[arg(long, value_name = "OLD")]
     pub compare: Option<PathBuf>,
     /// Exit with 1 if this holds, such as `p99 > 90s` of the median over the seeds or `worst lost > 0` of the worst seed;
-    /// may be repeated.
+    /// may be repeated. Figures are p50, p95, p99 and max of work from due to done, `lost`, `in_slot`, `wasted`, `dollars`
+    /// and others, see docs/simulate.md.
     #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
     pub fail_if: Vec<Condition>,
 }

@@ -35,8 +35,7 @@ const COLUMNS: [Column; 30] = [
         it.tokens.counted.input_tokens.to_string()
     }),
     ("cache_write_tokens", |it| {
-        let counted = &it.tokens.counted;
-        (counted.cache_write_5m_tokens + counted.cache_write_1h_tokens).to_string()
+        it.tokens.counted.cache_write_tokens().to_string()
     }),
     ("cache_read_tokens", |it| {
         it.tokens.counted.cache_read_tokens.to_string()

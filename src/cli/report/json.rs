@@ -97,7 +97,7 @@ fn figures(it: &Figures) -> Map<String, Value> {
             "tokens",
             json!({
                 "input": counted.input_tokens,
-                "cache_write": counted.cache_write_5m_tokens + counted.cache_write_1h_tokens,
+                "cache_write": counted.cache_write_tokens(),
                 "cache_read": counted.cache_read_tokens,
                 "output": counted.output_tokens,
                 "unknown": it.tokens.unknown,
@@ -222,13 +222,18 @@ fn change(it: &Change) -> Value {
         Unit::Millis => "ms",
         Unit::Dollars => "dollars",
     };
-    json!({
-        "name": it.name,
-        "unit": unit,
-        "before": it.before,
-        "now": it.now,
-        "percent": it.percent(),
-    })
+    let mut value = json!({ "name": it.name, "unit": unit });
+    let known = [
+        ("before", it.before),
+        ("now", it.now),
+        ("percent", it.percent()),
+    ];
+    for (name, figure) in known {
+        if let Some(figure) = figure {
+            value[name] = figure.into();
+        }
+    }
+    value
 }
 
 fn millis(span: Duration) -> u64 {

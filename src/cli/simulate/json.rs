@@ -7,7 +7,7 @@ use super::judge::Judged;
 use super::schedule::Schedule;
 use super::{Head, Trial};
 use crate::cli::json::instant;
-use crate::trial::{Change, Contrast, Held, Metric, Spread, Summary, Unit, Value};
+use crate::trial::{Change, Contrast, Held, Metric, Spread, Summary, Unit, Value, few};
 
 /// The whole of it.
 pub fn trial(trial: &Trial<'_>) -> Json {
@@ -40,10 +40,12 @@ fn schedule(schedule: &Schedule) -> Json {
 }
 
 fn arm(arm: &Arm) -> Json {
+    let few = few(&arm.summary);
     json!({
         "client": arm.client.as_str(),
         "schedule": arm.schedule.as_str(),
         "figures": figures(&arm.summary),
+        "few": few.into_iter().map(Metric::as_str).collect::<Vec<_>>(),
     })
 }
 
@@ -143,6 +145,7 @@ fn condition(judged: &Judged) -> Json {
     let mut value = json!({
         "condition": judged.condition.to_string(),
         "fails": judged.fails(),
+        "seeds": judged.measured,
     });
     match judged.held {
         Held::Holds(Value::Measured(found)) | Held::DoesNot(Value::Measured(found)) => {

@@ -9,6 +9,10 @@ pub struct Judged {
     pub condition: Condition,
     /// What was found.
     pub held: Held,
+    /// In how many of the seeds there was anything to measure.
+    pub measured: usize,
+    /// How many seeds there were.
+    pub seeds: usize,
 }
 
 impl Judged {
@@ -16,7 +20,13 @@ impl Judged {
     #[must_use]
     pub fn of(condition: Condition, summary: Option<&Summary>) -> Self {
         let held = summary.map_or(Held::Nothing, |summary| condition.holds(summary));
-        Self { condition, held }
+        let spread = summary.map(|summary| summary.spread(condition.metric()));
+        Self {
+            condition,
+            held,
+            measured: spread.map_or(0, |spread| spread.measured),
+            seeds: spread.map_or(0, |spread| spread.seeds),
+        }
     }
 
     /// Whether the command says no. A check that measured nothing has shown nothing, and must not pass for a good one.

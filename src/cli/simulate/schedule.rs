@@ -68,12 +68,14 @@ impl Schedule {
             .iter()
             .filter(|it| Finding::is_stopping(it));
         let workload = loads::workload(context, config, (guess, days.from), assumed)?;
+        let jobs = workload.jobs.len();
+        let course = Course::new(&config.plan, workload, days);
         Ok(Self {
             which,
             errors: reading.mistakes.len() + stopping.count(),
-            jobs: workload.jobs.len(),
+            jobs,
             zone: config.plan.peaks.zone().clone(),
-            course: Course::new(&config.plan, workload, days),
+            course,
         })
     }
 

@@ -123,7 +123,15 @@ fn figures(trial: &Trial<'_>, width: usize) -> String {
 /// Says that the schedules have not the same work, where they have not.
 fn unequal(trial: &Trial<'_>) -> Option<String> {
     let (old, new) = (trial.old.as_ref()?.course.slots(), trial.new.course.slots());
-    let words = "counts and dollars do not compare";
+    let is_few = trial
+        .arms
+        .iter()
+        .any(|arm| !trial::few(&arm.summary).is_empty());
+    let words = if is_few {
+        "counts, dollars and percentiles of so few do not compare"
+    } else {
+        "counts and dollars do not compare"
+    };
     (old != new).then(|| format!("the schedules have {old} and {new} slots: {words}\n"))
 }
 
@@ -143,19 +151,37 @@ fn effect_name(of: Of) -> String {
     }
 }
 
-/// A condition with what was measured.
+/// A condition with what was measured. One that passes must not read as if what was asked were so.
 fn verdict(judged: &Judged, context: &Context) -> String {
     let word = if judged.fails() {
         context.screen.styled("1;31", "FAILS")
     } else {
         context.screen.styled("1;32", "ok   ")
     };
-    let found = match judged.held {
-        Held::Nothing => "nothing was measured".to_owned(),
-        Held::Holds(Value::Beyond) | Held::DoesNot(Value::Beyond) => {
-            "some work or call never came to its end".to_owned()
+    let (asked, bound) = (judged.condition.subject(), judged.condition.bound());
+    let few = match judged {
+        Judged {
+            measured, seeds, ..
+        } if measured < seeds => {
+            format!(" ({measured} of {})", linting::counted(*seeds, "seed"))
         }
-        Held::Holds(value) | Held::DoesNot(value) => judged.condition.metric().show(value),
+        Judged { .. } => String::new(),
     };
-    format!("{word}  {}: {found}\n", judged.condition)
+    let metric = judged.condition.metric();
+    let found = |value: Value| match value {
+        Value::Beyond => format!("{asked} is beyond measure{few}"),
+        Value::Nothing | Value::Below | Value::Measured(_) => {
+            format!("{asked} is {}{few}", metric.show(value))
+        }
+    };
+    let end = |value: Value| match value {
+        Value::Beyond => ": some work or call never came to its end",
+        Value::Nothing | Value::Below | Value::Measured(_) => "",
+    };
+    let said = match judged.held {
+        Held::Nothing => format!("{asked} {bound}: nothing was measured"),
+        Held::Holds(value) => format!("{}, {bound}{}", found(value), end(value)),
+        Held::DoesNot(value) => format!("{}, not {bound}{}", found(value), end(value)),
+    };
+    format!("{word}   {said}\n")
 }

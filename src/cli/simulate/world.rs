@@ -34,10 +34,21 @@ impl World {
             });
         };
         let name = file.display().to_string();
-        let text = read_bounded(&context.path(file)).map_err(|error| CliError::Refused {
-            what: format!("{name}: {error}"),
+        let path = context.path(file);
+        let text = read_bounded(&path).map_err(|error| CliError::Refused {
+            what: format!(
+                "{}: {error}",
+                path.strip_prefix(".").unwrap_or(&path).display()
+            ),
             help: error.help().to_owned(),
         })?;
+        if text.lines().all(is_blank) {
+            // The built-in world would be lived in under the name of a file that a failed redirection left.
+            return Err(CliError::Refused {
+                what: format!("{name}: holds nothing"),
+                help: HELP.to_owned(),
+            });
+        }
         let model = WorldModel::from_yaml(&text).map_err(|error| CliError::Refused {
             what: format!("{name}{}", problem(&text, &error)),
             help: HELP.to_owned(),
@@ -65,6 +76,12 @@ impl World {
             Some(file) => format!("the world of {file}"),
         }
     }
+}
+
+/// Whether a line of YAML says nothing.
+fn is_blank(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty() || line.starts_with('#')
 }
 
 /// What is wrong, after its place: `:LINE:COLUMN: …`.
@@ -169,6 +186,15 @@ mod tests {
         ] {
             assert_eq!(said(yaml), expected);
         }
+    }
+
+    #[test]
+    fn numbers_are_told_without_their_dust() {
+        assert!(
+            said("faults: { server_error: 0.7, cut: 0.501, silence: 0.002 }")
+                .ends_with(": 1.203 is outside 0 to 1")
+        );
+        assert!(said("limit: { per: 8d }").ends_with(": 8d is outside at most 7d"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use chrono::NaiveDate;
 
 use super::bars::{bar, sparkline};
+use crate::price::prompt_tokens;
 use crate::report::breakdown::Section;
 use crate::report::figures::{By, Figures};
 use crate::report::percentiles::Percentiles;
@@ -275,10 +276,6 @@ fn use_table(section: &Section, view: &View) -> String {
     let mut table = vec![head(section.by, view, &heads)];
     table.extend(section.rows.iter().map(|(name, figures)| {
         let counted = &figures.tokens.counted;
-        let into = counted.input_tokens
-            + counted.cache_write_5m_tokens
-            + counted.cache_write_1h_tokens
-            + counted.cache_read_tokens;
         let yields = figures
             .yields
             .iter()
@@ -292,7 +289,7 @@ fn use_table(section: &Section, view: &View) -> String {
             name_cell(name),
             mean(figures),
             figures.wasted.to_string(),
-            into.to_string(),
+            prompt_tokens(counted).to_string(),
             counted.output_tokens.to_string(),
             format!("{}/{}", figures.cache_hits, figures.counted),
             format!("{:.4}{unknown}", figures.dollars.known.as_f64()),

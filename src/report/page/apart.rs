@@ -3,6 +3,7 @@
 use super::markings::{paragraph, section};
 use super::table::{Table, left, right};
 use crate::markup::escaped;
+use crate::price::prompt_tokens;
 use crate::report::breakdown::{Breakdown, Section};
 use crate::report::figures::{By, Figures};
 use crate::report::table::Align;
@@ -36,9 +37,7 @@ const COLUMNS: [(&str, Fill); 18] = [
     ("due to done p50", |it| known(it.completion.p50, span)),
     ("due to done p99", |it| known(it.completion.p99, span)),
     ("tokens in", |it| {
-        let counted = &it.tokens.counted;
-        let written = counted.cache_write_5m_tokens + counted.cache_write_1h_tokens;
-        (counted.input_tokens + written + counted.cache_read_tokens).to_string()
+        prompt_tokens(&it.tokens.counted).to_string()
     }),
     ("out", |it| it.tokens.counted.output_tokens.to_string()),
     ("cache hits", |it| {
@@ -55,14 +54,9 @@ pub(super) fn part(report: &Breakdown, by: Option<By>) -> String {
     let is_shown = |it: &&Section| by.map_or(it.by != By::Day, |by| it.by == by);
     let shown = report.sections.iter().filter(is_shown);
     let tables: String = shown.filter(|it| !it.rows.is_empty()).map(told).collect();
-    let note = "Latencies of fewer than 20 samples are marked. `+?` means that attempts may have been billed whose cost is \
+    let note = "Latencies of fewer than 20 samples are marked. +? means that attempts may have been billed whose cost is \
                 not known. A dash is a percentile that falls on work that is not done, or nothing measured.";
-    let note = note.replace('`', "");
-    section(
-        "apart",
-        "Told apart",
-        &(paragraph("intro", &note) + &tables),
-    )
+    section("apart", "Told apart", &(paragraph("intro", note) + &tables))
 }
 
 fn told(section: &Section) -> String {

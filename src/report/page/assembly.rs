@@ -14,6 +14,10 @@ use crate::report::view::View;
 
 const STYLE: &str = include_str!("style.css");
 
+/// How every page of ours begins, and no other: what is written in its place may replace it.
+pub const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+     <meta name=\"generator\" content=\"offpeak\">\n";
+
 /// Nothing is fetched and nothing runs, whatever a name in the store tries; the icon is an empty one, so that no
 /// browser asks a server for it.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
@@ -63,7 +67,7 @@ pub fn render_page(now: &Breakdown, before: Option<&Breakdown>, view: &PageView<
     sections.extend(slowest::part(&now.tail, view));
     sections.push(apart::part(now, view.by));
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+        "{PAGE_START}\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\

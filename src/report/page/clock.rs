@@ -204,9 +204,7 @@ fn signs(shades: &Shades) -> String {
 }
 
 fn table(report: &Breakdown, view: &View) -> Table {
-    let mut dots: Vec<&Dot> = report.dots.iter().collect();
-    dots.sort_by_key(|dot| dot.at);
-    let rows = dots.into_iter().map(|dot| {
+    let rows = report.dots.iter().map(|dot| {
         let end = match dot.end {
             DotEnd::Answered => "answered",
             DotEnd::Failed => "failed",

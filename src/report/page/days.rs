@@ -41,13 +41,13 @@ impl<'a> Days<'a> {
         let rows: Vec<(NaiveDate, &Figures)> = rows
             .filter_map(|(name, figures)| Some((name.parse().ok()?, figures)))
             .collect();
-        let [(begin, _), .., (end, _)] = [rows.first()?, rows.last()?];
+        let (begin, end) = (rows.first()?.0, rows.last()?.0);
         let scope = &report.scope;
         let day = |at: DateTime<Utc>| at.with_timezone(&view.offset).date_naive();
         let last_instant = scope.until - TimeDelta::milliseconds(1);
-        let asked = (day(scope.since).min(*begin), day(last_instant).max(*end));
+        let asked = (day(scope.since).min(begin), day(last_instant).max(end));
         let (first, last) = if count(asked) > WHOLE {
-            (*begin, *end)
+            (begin, end)
         } else {
             asked
         };

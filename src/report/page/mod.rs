@@ -28,4 +28,4 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use assembly::{PageView, render_page};
+pub use assembly::{PAGE_START, PageView, render_page};

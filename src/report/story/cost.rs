@@ -4,6 +4,7 @@ use super::{About, Told};
 use crate::answer::Usage;
 use crate::money::Dollars;
 use crate::outcome::Run;
+use crate::price::prompt_tokens;
 
 /// Tokens and dollars of all runs; an answer of unknown price makes the sum unknown, not zero.
 pub(super) fn cost(runs: &[Run]) -> Option<Told> {
@@ -24,8 +25,7 @@ pub(super) fn cost(runs: &[Run]) -> Option<Told> {
         || "at a price that is not known".to_owned(),
         |sum| format!("for {sum}"),
     );
-    let into =
-        usage.input_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens + read;
+    let into = prompt_tokens(&usage);
     Some(Told {
         about: About::Cost,
         at: None,

@@ -2,10 +2,11 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
+use crate::answer::Usage;
 use crate::outcome::{FailReason, Outcome, SkipReason, YieldReason};
 use crate::report::fixture::{Sent, answered, night, only, scope, sent, tally};
 use crate::report::samples::at;
-use crate::report::{By, Dot, DotEnd, MAX_DOTS};
+use crate::report::{By, Dot, DotEnd, MAX_DOTS, PageView, View, render_breakdown, render_page};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -226,6 +227,32 @@ fn answers_that_read_the_cache_are_hits() {
     let total = night(&[warm, answered("a", 60, 700)]).total;
     assert_eq!((total.cache_hits, total.counted), (1, 2));
     assert_eq!(total.cache_share(), Some(0.5));
+}
+
+#[test]
+fn counters_that_no_answer_has_add_up_to_the_most_there_is() {
+    let most = u64::try_from(i64::MAX).unwrap();
+    let mut odd = answered("a", 0, 700);
+    odd.usage = Some(Usage {
+        input_tokens: most,
+        cache_write_5m_tokens: most,
+        cache_write_1h_tokens: most,
+        ..Usage::default()
+    });
+    let report = night(std::slice::from_ref(&odd));
+    let shown = u64::MAX.to_string();
+    let text = render_breakdown(&report, Some(By::Group), &View::jst(200), &|_| None);
+    assert!(text.contains(&shown), "{text}");
+    let page = PageView {
+        view: View::jst(80),
+        by: None,
+        is_peak: &|_| false,
+        place_of: &|_| None,
+    };
+    assert!(render_page(&report, None, &page).contains(&shown));
+    let counted = night(&[odd.clone(), odd.clone(), odd]).total.tokens.counted;
+    assert_eq!(counted.input_tokens, u64::MAX);
+    assert_eq!(counted.cache_write_tokens(), u64::MAX);
 }
 
 #[test]

@@ -45,11 +45,11 @@ impl DeliveryRow {
 }
 
 impl Rows {
-    pub(super) fn owed(&self) -> Vec<Delivery> {
-        let mut owed: Vec<Delivery> = self
-            .calls
-            .iter()
-            .enumerate()
+    pub(super) fn owed(&mut self) -> Vec<Delivery> {
+        let rest = self.calls.iter().skip(self.first_owed);
+        self.first_owed += rest.take_while(|call| !is_pending(call)).count();
+        let rest = self.calls.iter().enumerate().skip(self.first_owed);
+        let mut owed: Vec<Delivery> = rest
             .filter(|(_, call)| is_pending(call))
             .filter_map(|(at, call)| self.delivery(at, call))
             .collect();

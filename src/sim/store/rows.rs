@@ -36,6 +36,8 @@ pub(super) struct Rows {
     pub(super) openings: Vec<(GroupId, DateTime<Utc>)>,
     pub(super) pauses: Vec<Pause>,
     pub(super) calls: Vec<CallRow>,
+    /// Of the calls before this one none is owed: what was delivered or ended stays so.
+    pub(super) first_owed: usize,
     pub(super) batches: Vec<BatchRow>,
     pub(super) items: BTreeMap<Slot, Vec<ItemRow>>,
     /// What is remembered of each job's items, by their keys.
@@ -229,10 +231,7 @@ impl Rows {
         let row = self.run_row(finish.run);
         row.run.note = finish.note;
         row.run.output = finish.output;
-        let slot = Slot {
-            fire_at: row.run.fire_at,
-            job: row.run.job.clone(),
-        };
+        let slot = row.slot();
         if let Some(wait) = finish.deferral {
             self.defer(finish.run, wait);
             return Ok(());
@@ -279,11 +278,7 @@ impl Rows {
                 (None, None) => {}
             }
             if is_closed {
-                let run = &self.run_row(id).run;
-                let slot = Slot {
-                    fire_at: run.fire_at,
-                    job: run.job.clone(),
-                };
+                let slot = self.run_row(id).slot();
                 self.close_rest(id, &slot, &Outcome::Failed(FailReason::Interrupted));
             }
         }

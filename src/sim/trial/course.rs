@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 
-use super::workload::{JobLoad, StepLoad, Workload};
+use super::workload::{JobLoad, Workload};
 use crate::engine::Plan;
 use crate::job::{Check, GroupId, Job, JobId, JobState, Request, SystemBlock};
 use crate::price::Estimate;
 use crate::schedule::PeakWindows;
-use crate::sim::world::mark;
+use crate::sim::world::{StepLoad, mark};
 use crate::slot::Slot;
 
 /// So many days more are lived through, so that what was put off on the last one can be picked up.
@@ -36,6 +36,8 @@ pub struct Course {
     pub(super) days: Days,
     /// The slots that count, in order.
     pub(super) due: Vec<Slot>,
+    /// Those after the days that count, in order: they may take what was put off.
+    pub(super) later: Vec<Slot>,
     /// Every slot that may be reached, with its name.
     names: Arc<HashMap<Slot, u64>>,
     loads: Arc<Loads>,
@@ -90,15 +92,21 @@ impl Course {
         let groups = plan.groups.keys().cloned();
         let groups = groups.zip(0..).collect::<BTreeMap<GroupId, u16>>();
         let names = names(&plan, days);
-        let mut due: Vec<Slot> = names.keys().cloned().collect();
-        due.retain(|slot| slot.fire_at <= days.until());
-        due.sort_unstable();
+        // A job that lists no item has nothing to do, in any arm.
+        let has_work = |slot: &&Slot| {
+            let load = workload.jobs.get(&slot.job);
+            load.and_then(|load| load.items) != Some(0)
+        };
+        let mut slots: Vec<Slot> = names.keys().filter(has_work).cloned().collect();
+        slots.sort_unstable();
+        let later = slots.split_off(slots.partition_point(|slot| slot.fire_at <= days.until()));
         Self {
             loads: Arc::new(Loads::of(&plan, &workload)),
             plan: Arc::new(plan),
             workload: Arc::new(workload),
             days,
-            due,
+            due: slots,
+            later,
             names: Arc::new(names),
             groups: Arc::new(groups),
         }
@@ -161,9 +169,11 @@ impl Course {
     pub(super) fn load(&self, mark: CallMark) -> &StepLoad {
         &self.loads.steps[mark.load.min(self.loads.steps.len() - 1)]
     }
+}
 
+impl CallMark {
     /// The request of a call: its prompt is nothing but the mark.
-    pub(super) fn request(&self, job: &Job, step: usize, mark: CallMark) -> Request {
+    pub(super) fn request(self, job: &Job, step: usize) -> Request {
         let template = job.chain().nth(step).unwrap_or(&job.template);
         let system = template.system.iter().map(|block| SystemBlock {
             text: String::new(),
@@ -174,17 +184,15 @@ impl Course {
             model: template.model.clone(),
             max_tokens: template.max_tokens,
             system: system.collect(),
-            prompt: format!("{:x} {} {}", mark.call, mark.load, mark.group),
+            prompt: format!("{:x} {} {}", self.call, self.load, self.group),
             so_far: Vec::new(),
             delivery: template.delivery,
             extra: template.extra.clone(),
             timeout: job.timeout,
         }
     }
-}
 
-impl CallMark {
-    /// Reads what [`Course::request`] wrote.
+    /// Reads what [`CallMark::request`] wrote.
     pub(super) fn of(request: &Request) -> Option<Self> {
         let mut parts = request.prompt.split(' ');
         Some(Self {
@@ -241,13 +249,19 @@ fn names(plan: &Plan, days: Days) -> HashMap<Slot, u64> {
         let job = &planned.job.id;
         let zone = planned.timetable.zone();
         let mut last: Option<(NaiveDate, u32)> = None;
-        for fire_at in planned.timetable.between(days.from, until) {
+        // From midnight on, so that the numbers do not hang on the minute at which the days begin.
+        let midnight = zone.firing_at(zone.civil(days.from).date().and_time(NaiveTime::MIN));
+        let just_before = midnight - TimeDelta::milliseconds(1);
+        for fire_at in planned.timetable.between(just_before, until) {
             let day = zone.civil(fire_at).date();
             let number = match last {
                 Some((same, number)) if same == day => number + 1,
                 Some(_) | None => 0,
             };
             last = Some((day, number));
+            if fire_at <= days.from {
+                continue;
+            }
             let slot = Slot {
                 fire_at,
                 job: job.clone(),

@@ -114,6 +114,7 @@ impl Upstream for TrialEdge {
     }
 }
 
+#[expect(clippy::result_large_err, reason = "as the port has it")]
 fn result(served: Served, model: &str) -> Result<Reply, SendFailure> {
     let broken = |kind: FailureKind| SendFailure {
         first_byte: served.first_byte,
@@ -190,7 +191,7 @@ impl Workspace for TrialEdge {
         let mark = self
             .course
             .mark(brief.job, brief.slot, (item.unwrap_or_default(), step));
-        let request = self.course.request(brief.job, step, mark);
+        let request = mark.request(brief.job, step);
         Box::pin(async { Ok(request) })
     }
 

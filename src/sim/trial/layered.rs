@@ -5,10 +5,11 @@
 //! source of the idea tells of such a client. How long it waited in between is
 //! not told; what stands here is an assumption.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::course::Course;
-use super::stage::{Errand, Stage};
+use super::stage::{SlotWork, Stage};
 use crate::engine::ports::Clock;
 use crate::sim::world::{ServedEnd, Server};
 use crate::trial::{Carried, Log, Send};
@@ -17,11 +18,11 @@ use crate::trial::{Carried, Log, Send};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layers {
     /// The layer next to the API, "five for safety": attempts each time it is asked.
-    pub inner_attempts: u32,
+    pub inner_attempts: NonZeroU32,
     /// Its first wait; each further one is twice as long. No jitter.
     pub inner_wait: Duration,
     /// The layer above it, "ten more": how often it asks the inner one.
-    pub outer_attempts: u32,
+    pub outer_attempts: NonZeroU32,
     /// Its wait, always the same.
     pub outer_wait: Duration,
 }
@@ -35,22 +36,24 @@ impl Default for Layers {
 impl Layers {
     /// What the source tells of, with waits that are assumed.
     pub const FIVE_INSIDE_TEN: Self = Self {
-        inner_attempts: 5,
+        inner_attempts: NonZeroU32::new(5).expect("five is not zero"),
         inner_wait: Duration::from_secs(1),
-        outer_attempts: 10,
+        outer_attempts: NonZeroU32::new(10).expect("ten is not zero"),
         outer_wait: Duration::from_secs(10),
     };
 
     /// The most requests for one call.
     #[must_use]
     pub const fn most(&self) -> u32 {
-        self.inner_attempts * self.outer_attempts
+        self.inner_attempts
+            .get()
+            .saturating_mul(self.outer_attempts.get())
     }
 
     /// The wait after an attempt, counted from 1; `None` after the last.
     fn wait(&self, n: u32) -> Option<Duration> {
-        let within = (n - 1) % self.inner_attempts.max(1) + 1;
-        match (n < self.most(), within < self.inner_attempts) {
+        let within = (n - 1) % self.inner_attempts + 1;
+        match (n < self.most(), within < self.inner_attempts.get()) {
             (false, _) => None,
             (true, true) => Some(self.inner_wait * 2_u32.pow((within - 1).min(20))),
             (true, false) => Some(self.outer_wait),
@@ -60,34 +63,35 @@ impl Layers {
 
 /// Lives through a course with an old client.
 pub(super) fn live(course: &Course, server: Server, layers: Layers) -> Log {
-    Stage::new(course, server).live(async |stage: &Stage<'_>, errand: Errand<'_>| {
-        for at in errand.calls.iter().copied() {
-            if !call(stage, &errand, at, layers).await {
-                stage.end_work(&errand, Carried::Lost);
+    Stage::new(course, server).live(&async |stage: &Stage<'_>, work: SlotWork<'_>| {
+        for at in work.calls.iter().copied() {
+            if !call(stage, &work, at, layers).await {
+                stage.end_work(&work, Carried::Lost);
                 return;
             }
         }
-        stage.end_work(&errand, Carried::InSlot);
+        stage.end_work(&work, Carried::InSlot);
     })
 }
 
 /// Makes one call; says whether it was answered.
-async fn call(stage: &Stage<'_>, errand: &Errand<'_>, at: (u32, usize), layers: Layers) -> bool {
-    let mark = stage.mark(errand, at);
+async fn call(stage: &Stage<'_>, work: &SlotWork<'_>, at: (u32, usize), layers: Layers) -> bool {
+    let mark = stage.mark(work, at);
     let mut sends: Vec<Send> = Vec::new();
-    for n in 1.. {
-        let (send, end) = stage.send(errand, mark).await;
+    let mut n = 0;
+    loop {
+        n += 1;
+        let (send, end) = stage.send(work, mark).await;
         sends.push(send);
         let is_answered = matches!(end, ServedEnd::Answered(_));
         match layers.wait(n) {
             Some(wait) if !is_answered => stage.clock.sleep(wait).await,
             Some(_) | None => {
-                stage.end_call((errand, at, mark), sends, Some(end));
+                stage.end_call((work, at, mark), sends, Some(end));
                 return is_answered;
             }
         }
     }
-    false
 }
 
 #[cfg(test)]

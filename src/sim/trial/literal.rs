@@ -3,14 +3,19 @@
 //! Three attempts with a symmetric jitter, for 429, 529 and 5xx only; a fixed
 //! window of calls; a breaker whose counters never age. What a gate refuses
 //! waits in memory for the next slot of its group, and runs after that slot's
-//! own work; the source says that later slots pick it up, and not how.
+//! own work.
+//!
+//! The source prints the layers one by one. That the breaker is asked before
+//! the budget, that both are asked before each attempt, and that work which is
+//! picked up goes on at the call that was refused, with three attempts anew,
+//! is assumed; it says that later slots pick work up, and not how.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::course::Course;
-use super::stage::{Errand, Stage};
+use super::stage::{SlotWork, Stage};
 use crate::engine::ports::{Clock, Dice};
 use crate::outcome::YieldReason;
 use crate::sim::SimDice;
@@ -29,15 +34,15 @@ const FAILURE_RATIO: f64 = 0.5;
 const COOLDOWN_MS: u64 = 60_000;
 const NEXT_DAY_MS: u64 = 12 * 3_600_000;
 
-/// The state of one key.
+/// The state of one group: the source has one for each group.
 #[derive(Default)]
-struct Key<'a> {
-    window_start_ms: u64,
+struct Group<'a> {
+    window_start_ms: Option<u64>,
     calls: u32,
     failures: u32,
     successes: u32,
     opened_ms: Option<u64>,
-    waiting: VecDeque<Errand<'a>>,
+    waiting: VecDeque<SlotWork<'a>>,
 }
 
 /// How a call or a slot's work went.
@@ -50,64 +55,67 @@ enum Went {
 /// What a call goes by.
 struct Line<'s, 'a> {
     stage: &'s Stage<'a>,
-    key: &'s RefCell<Key<'a>>,
+    group: &'s RefCell<Group<'a>>,
     dice: &'s SimDice,
 }
 
 /// Lives through a course with the printed layers.
 pub(super) fn live(course: &Course, server: Server, dice: &SimDice) -> Log {
-    let keys: Vec<RefCell<Key<'_>>> = (0..course.group_count())
+    let groups: Vec<RefCell<Group<'_>>> = (0..course.group_count())
         .map(|_| RefCell::default())
         .collect();
-    Stage::new(course, server).live(async |stage: &Stage<'_>, errand: Errand<'_>| {
-        let group = stage.mark(&errand, (0, 0)).group;
-        let Some(key) = keys.get(usize::from(group)) else {
+    Stage::new(course, server).live(&async |stage: &Stage<'_>, work: SlotWork<'_>| {
+        let number = stage.mark(&work, (0, 0)).group;
+        let Some(group) = groups.get(usize::from(number)) else {
             return;
         };
-        let line = Line { stage, key, dice };
-        line.work(errand, Carried::InSlot).await;
-        let waiting: Vec<Errand<'_>> = key.borrow_mut().waiting.drain(..).collect();
-        for errand in waiting {
-            let late = stage.now_ms() - stage.course.ms(errand.slot.fire_at);
+        let line = Line { stage, group, dice };
+        // Taken first: what this slot's own work leaves is for a later one.
+        let waiting = std::mem::take(&mut group.borrow_mut().waiting);
+        line.work(work, Carried::InSlot).await;
+        for work in waiting {
+            let late = stage.now_ms() - stage.course.ms(work.slot.fire_at);
             let carried = if late < NEXT_DAY_MS {
                 Carried::Next
             } else {
                 Carried::NextDay
             };
-            line.work(errand, carried).await;
+            line.work(work, carried).await;
         }
     })
 }
 
 impl<'a> Line<'_, 'a> {
     /// Makes the calls that are left. What yields goes on there in a later slot.
-    async fn work(&self, mut errand: Errand<'a>, carried: Carried) {
-        while let Some(at) = errand.calls.front().copied() {
-            match self.call(&errand, at).await {
-                Went::Done => errand.calls.pop_front(),
-                Went::Lost => return self.stage.end_work(&errand, Carried::Lost),
-                Went::Yielded => return self.key.borrow_mut().waiting.push_back(errand),
+    async fn work(&self, mut work: SlotWork<'a>, carried: Carried) {
+        while let Some(at) = work.calls.front().copied() {
+            match self.call(&work, at).await {
+                Went::Done => work.calls.pop_front(),
+                Went::Lost => return self.stage.end_work(&work, Carried::Lost),
+                Went::Yielded => return self.group.borrow_mut().waiting.push_back(work),
             };
         }
-        self.stage.end_work(&errand, carried);
+        self.stage.end_work(&work, carried);
     }
 
-    async fn call(&self, errand: &Errand<'_>, at: (u32, usize)) -> Went {
+    async fn call(&self, work: &SlotWork<'_>, at: (u32, usize)) -> Went {
         let stage = self.stage;
-        let mark = stage.mark(errand, at);
+        let mark = stage.mark(work, at);
         let mut sends: Vec<Send> = Vec::new();
-        for attempt in 1.. {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
             if let Some(gate) = self.refusal() {
                 stage.yielded(gate);
-                stage.end_call((errand, at, mark), sends, None);
+                stage.end_call((work, at, mark), sends, None);
                 return Went::Yielded;
             }
-            let (send, end) = stage.send(errand, mark).await;
+            let (send, end) = stage.send(work, mark).await;
             sends.push(send);
             let is_answered = matches!(end, ServedEnd::Answered(_));
-            self.record(is_answered);
+            self.record(end);
             if is_answered || attempt >= MAX_ATTEMPTS || !is_retryable(end) {
-                stage.end_call((errand, at, mark), sends, Some(end));
+                stage.end_call((work, at, mark), sends, Some(end));
                 return if is_answered { Went::Done } else { Went::Lost };
             }
             let exponent = i32::try_from(attempt - 1).unwrap_or_default();
@@ -118,41 +126,46 @@ impl<'a> Line<'_, 'a> {
                 .sleep(Duration::from_secs_f64(wait / 1000.0))
                 .await;
         }
-        Went::Lost
     }
 
     /// The gate that refuses now, the breaker first.
     fn refusal(&self) -> Option<YieldReason> {
         let now = self.stage.now_ms();
-        let mut key = self.key.borrow_mut();
-        if let Some(opened) = key.opened_ms {
+        let mut group = self.group.borrow_mut();
+        if let Some(opened) = group.opened_ms {
             if now - opened <= COOLDOWN_MS {
                 return Some(YieldReason::Breaker);
             }
-            (key.opened_ms, key.failures, key.successes) = (None, 0, 0);
+            (group.opened_ms, group.failures, group.successes) = (None, 0, 0);
         }
-        if now - key.window_start_ms > WINDOW_MS {
-            (key.window_start_ms, key.calls) = (now, 0);
+        let window_start_ms = *group.window_start_ms.get_or_insert(now);
+        if now - window_start_ms > WINDOW_MS {
+            (group.window_start_ms, group.calls) = (Some(now), 0);
         }
-        if key.calls >= MAX_CALLS {
+        if group.calls >= MAX_CALLS {
             return Some(YieldReason::Budget);
         }
-        key.calls += 1;
+        group.calls += 1;
         None
     }
 
-    fn record(&self, is_answered: bool) {
-        let mut key = self.key.borrow_mut();
-        if is_answered {
-            key.successes += 1;
-        } else {
-            key.failures += 1;
+    fn record(&self, end: ServedEnd) {
+        let mut group = self.group.borrow_mut();
+        match end {
+            ServedEnd::Answered(_) => group.successes += 1,
+            ServedEnd::Limited(_)
+            | ServedEnd::Overloaded
+            | ServedEnd::ServerError
+            | ServedEnd::Refused
+            | ServedEnd::Cut
+            | ServedEnd::FirstByteTimeout
+            | ServedEnd::Timeout => group.failures += 1,
         }
-        let total = key.successes + key.failures;
-        let ratio = f64::from(key.failures) / f64::from(total);
+        let total = group.successes + group.failures;
+        let ratio = f64::from(group.failures) / f64::from(total);
         if total >= MIN_SAMPLES && ratio >= FAILURE_RATIO {
-            let is_new = key.opened_ms.is_none();
-            key.opened_ms = Some(self.stage.now_ms());
+            let is_new = group.opened_ms.is_none();
+            group.opened_ms = Some(self.stage.now_ms());
             if is_new {
                 self.stage.opened();
             }

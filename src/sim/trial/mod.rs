@@ -9,6 +9,7 @@ mod edge;
 mod guarded;
 mod layered;
 mod literal;
+mod record;
 mod seeds;
 mod stage;
 mod workload;
@@ -16,5 +17,8 @@ mod workload;
 pub use course::{Course, Days};
 pub use edge::TrialEdge;
 pub use layered::Layers;
+pub use record::{Rows, record};
 pub use seeds::{Client, client_dice, live, live_all};
-pub use workload::{CachedPart, JobLoad, Prices, StepLoad, Workload};
+pub use workload::{JobLoad, Prices, Workload};
+
+pub use super::world::{CachedPart, StepLoad};

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::answer::Usage;
-use crate::job::{CacheTtl, JobId, Request};
+use crate::job::{JobId, Request};
 use crate::money::Dollars;
-use crate::price::Estimate;
+use crate::sim::world::StepLoad;
 
 /// What an answer costs: of a request, by the model that took it, for what was counted; `None` if a price is unknown.
 pub type Prices = Arc<dyn Fn(&Request, &str, &Usage) -> Option<Dollars> + Send + Sync>;
@@ -37,28 +37,4 @@ pub struct JobLoad {
     pub items: Option<u32>,
     /// The steps of its chain, at least one.
     pub steps: Vec<StepLoad>,
-}
-
-/// What one call sends.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StepLoad {
-    /// All input tokens, those of the cached part included.
-    pub input_tokens: u64,
-    /// The part that asks to be cached, if the model caches so much.
-    pub cached: Option<CachedPart>,
-    /// The most tokens of output.
-    pub max_tokens: u32,
-    /// What the client reserves for it.
-    pub estimate: Estimate,
-}
-
-/// The part of a request that the API caches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CachedPart {
-    /// Calls with the same mark find each other's entry: it stands for group, model and text.
-    pub mark: u64,
-    /// Its tokens.
-    pub tokens: u64,
-    /// How long an entry lives after its last use.
-    pub ttl: CacheTtl,
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::error::WorldError;
 use super::model::WorldModel;
+use crate::span::show;
 
 /// No span of a world is longer: a week.
 const LONGEST: Duration = Duration::from_hours(24 * 7);
@@ -61,13 +62,13 @@ fn numbers(world: &WorldModel) -> Result<(), WorldError> {
     ];
     for (field, found, (least, most, expected)) in numbers {
         if !(least..=most).contains(&found) {
-            return Err(bounds(field, &found, expected));
+            return Err(bounds(field, &rounded(found), expected));
         }
     }
     let shares = faults.server_error + faults.cut + faults.silence;
     if shares > 1.0 {
         let field = "faults.server_error + cut + silence";
-        return Err(bounds(field, &shares, SHARE.2));
+        return Err(bounds(field, &rounded(shares), SHARE.2));
     }
     Ok(())
 }
@@ -85,11 +86,21 @@ fn spans(world: &WorldModel) -> Result<(), WorldError> {
     ];
     for (field, found) in spans {
         if found > LONGEST {
-            let seconds = format!("{}s", found.as_secs());
-            return Err(bounds(field, &seconds, "at most 7d"));
+            return Err(bounds(field, &show(found), "at most 7d"));
         }
     }
     Ok(())
+}
+
+/// Without what adding left at the far end; all that a person would write stays.
+fn rounded(number: f64) -> f64 {
+    let shown = (number * 1e9).round() / 1e9;
+    // Of what is hardly outside its bounds the dust is all there is to see.
+    if shown.is_finite() && (shown - number).abs() < 1e-12 * number.abs() {
+        shown
+    } else {
+        number
+    }
 }
 
 fn bounds(

@@ -16,6 +16,8 @@ pub(super) enum Question {
     Start,
     /// For how long.
     Length,
+    /// Whether what may begin does.
+    Keep,
     /// Whether an overloaded upstream refuses.
     Refusal,
     /// What goes wrong with a request.

@@ -17,10 +17,16 @@ impl Default for LatencyModel {
             bend: 2.0,
             output_per_second: 60.0,
             spread: 0.3,
-            tail: TailModel {
-                share: 0.01,
-                factor: 4.0,
-            },
+            tail: TailModel::default(),
+        }
+    }
+}
+
+impl Default for TailModel {
+    fn default() -> Self {
+        Self {
+            share: 0.01,
+            factor: 4.0,
         }
     }
 }

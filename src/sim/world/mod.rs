@@ -10,12 +10,14 @@ mod chance;
 mod defaults;
 mod error;
 mod latency;
+mod load;
 mod model;
 mod server;
 mod weather;
 
 pub(super) use chance::mark;
 pub use error::WorldError;
+pub use load::{CachedPart, StepLoad};
 pub use model::{
     AnswerModel, BatchModel, CongestionModel, DEFAULT_WORLD, FaultModel, InputModel, LatencyModel,
     LimitModel, OverloadModel, PeakModel, TailModel, WorldModel,

@@ -62,7 +62,7 @@ pub struct LatencyModel {
 
 /// The few requests that take much longer: a Pareto draw with alpha 2.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct TailModel {
     /// Which part of the requests.
     pub share: f64,

@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::bounds;
 use super::chance::{Chance, Question};
 use super::error::WorldError;
 use super::latency::{Size, Strain, latency};
+use super::load::{CachedPart, StepLoad};
 use super::model::WorldModel;
 use super::weather::Weather;
 use crate::answer::Usage;
 use crate::job::CacheTtl;
 use crate::schedule::PeakWindows;
-use crate::sim::trial::{CachedPart, StepLoad};
 
 /// A request as the server sees it.
 #[derive(Debug, Clone, Copy)]
@@ -78,6 +79,8 @@ pub struct Server {
     cache: HashMap<u64, u64>,
     /// How often each call was sent.
     sent: HashMap<u64, u64>,
+    /// When the last request came.
+    last_ms: u64,
 }
 
 /// What a group sent within the span of the limit.
@@ -92,13 +95,14 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// A [`WorldError`] if the world's windows or zone cannot be read.
+    /// A [`WorldError`] if a number of the world is outside its bounds, or its windows or zone cannot be read.
     pub fn new(
         world: Arc<WorldModel>,
         seed: u64,
         (start, days): (DateTime<Utc>, u32),
         groups: usize,
     ) -> Result<Self, WorldError> {
+        bounds::check(&world)?;
         let peaks = world.peaks.windows()?;
         let chance = Chance::new(seed);
         let hours = i64::from(days) * 24;
@@ -111,6 +115,7 @@ impl Server {
             groups: (0..groups).map(|_| Recent::default()).collect(),
             cache: HashMap::new(),
             sent: HashMap::new(),
+            last_ms: 0,
         })
     }
 
@@ -143,6 +148,11 @@ impl Server {
 
     /// Takes a request and says what becomes of it.
     pub fn serve(&mut self, asked: Asked<'_>) -> Served {
+        debug_assert!(
+            asked.at_ms >= self.last_ms,
+            "requests come in order of time"
+        );
+        self.last_ms = asked.at_ms;
         let sent = self.sent.entry(asked.call).or_default();
         *sent += 1;
         let request = (asked.call, *sent);
@@ -192,20 +202,19 @@ impl Server {
         let recent = self.groups.get_mut(usize::from(asked.group))?;
         let per = u64::try_from(limit.per.as_millis()).unwrap_or(u64::MAX);
         recent.forget(asked.at_ms, per);
-        let requests = f64::from(limit.requests) * part;
-        let tokens = limit.input_tokens as f64 * part;
-        // A single request larger than the limit has room when nothing else was sent.
-        let is_over = recent.sends.len() as f64 + 1.0 > requests.max(1.0)
-            || (!recent.sends.is_empty() && (recent.tokens + cold) as f64 > tokens);
-        let oldest = recent.sends.front().map(|(at, _)| *at);
+        let room = Room {
+            requests: (f64::from(limit.requests) * part).floor().max(1.0),
+            tokens: limit.input_tokens as f64 * part,
+            cold,
+        };
+        let is_over = !room.takes(recent.sends.len(), recent.tokens);
         // What is refused counts as a request and has used no tokens.
         let used = if is_over { 0 } else { cold };
         recent.sends.push_back((asked.at_ms, used));
         recent.tokens += used;
-        let free_at = oldest.unwrap_or(asked.at_ms) + per;
         // The header has whole seconds.
-        let wait = free_at.saturating_sub(asked.at_ms).div_ceil(1000).max(1);
-        is_over.then(|| Duration::from_secs(wait))
+        let wait = recent.room_at(room, per).saturating_sub(asked.at_ms);
+        is_over.then(|| Duration::from_secs(wait.div_ceil(1000).max(1)))
     }
 
     fn refusal(
@@ -263,7 +272,7 @@ impl Server {
             return patience(asked);
         }
         let part = self.chance.draw(Question::Cut, request);
-        let cut_at = first + (total - first).mul_f64(part);
+        let cut_at = first + total.saturating_sub(first).mul_f64(part);
         let (latency, end) = match (is_cut, total > asked.timeout) {
             (true, _) if cut_at <= asked.timeout => (cut_at, ServedEnd::Cut),
             (_, true) | (true, _) => (asked.timeout, ServedEnd::Timeout),
@@ -277,7 +286,39 @@ impl Server {
     }
 }
 
+/// What is left of a limit, and what a request needs of it.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    requests: f64,
+    tokens: f64,
+    cold: u64,
+}
+
+impl Room {
+    /// Whether there is room beside so many requests and tokens. A single request larger than the limit has room when
+    /// nothing else was sent.
+    fn takes(&self, sends: usize, tokens: u64) -> bool {
+        let has_tokens = sends == 0 || (tokens + self.cold) as f64 <= self.tokens;
+        has_tokens && sends as f64 + 1.0 <= self.requests
+    }
+}
+
 impl Recent {
+    /// When so many of them have left that there is room.
+    fn room_at(&self, room: Room, per: u64) -> u64 {
+        let (mut sends, mut tokens) = (self.sends.len(), self.tokens);
+        let mut free_at = 0;
+        for (at, used) in &self.sends {
+            if room.takes(sends, tokens) {
+                break;
+            }
+            sends -= 1;
+            tokens -= used;
+            free_at = at + per;
+        }
+        free_at
+    }
+
     fn forget(&mut self, now: u64, per: u64) {
         while let Some((at, tokens)) = self.sends.front().copied()
             && at + per <= now

@@ -11,8 +11,11 @@ use crate::schedule::PeakWindows;
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// So many hours before the span are drawn too: what began there may reach into it.
+/// So many hours before the span are drawn at least: what began there may reach into it.
 const BEFORE: i64 = 48;
+
+/// And so many times the median length: with the default spread one spell in a hundred lasts longer.
+const LENGTHS: i64 = 8;
 
 /// No hour has more beginnings of one kind.
 const MOST_AN_HOUR: u32 = 1000;
@@ -40,12 +43,22 @@ impl Weather {
         chance: Chance,
         (start, hours): (DateTime<Utc>, i64),
     ) -> Self {
+        let first_hour = start.timestamp().div_euclid(HOUR_MS / 1000);
+        let start_ms = start.timestamp_millis();
+        let is_peak = |at_ms: i64| peaks.is_peak(start + TimeDelta::milliseconds(at_ms));
         let drawn = |kind, rate: f64, factor: f64, length: (Duration, f64)| {
+            let lasts = i64::try_from(length.0.as_secs().div_ceil(3600)).unwrap_or(0);
+            let before = BEFORE.max(lasts * LENGTHS);
+            // Drawn at the highest rate and thinned by the rate of the moment: Lewis and Shedler, 1979.
+            let highest = factor.max(1.0);
             let mut spells = Vec::new();
-            for hour in -BEFORE..hours {
-                let is_peak = peaks.is_peak(start + TimeDelta::hours(hour));
-                let rate = if is_peak { rate * factor } else { rate } / 24.0;
-                spells.extend(of_hour(chance, (kind, hour), rate, length));
+            for hour in first_hour - before..=first_hour + hours {
+                let all = of_hour(chance, (kind, hour), rate * highest / 24.0, length);
+                spells.extend(all.into_iter().filter_map(|spell| {
+                    let begin = spell.start_ms - start_ms;
+                    let rate = if is_peak(begin) { factor } else { 1.0 };
+                    (spell.draw * highest < rate).then(|| begin..begin + spell.lasts_ms)
+                }));
             }
             merged(spells)
         };
@@ -79,20 +92,32 @@ impl Weather {
     }
 }
 
-/// The spells of one kind that begin in an hour.
+/// A spell that may come to be.
+struct Spell {
+    /// Milliseconds since 1970.
+    start_ms: i64,
+    lasts_ms: i64,
+    /// Decides whether it comes to be; 0 ≤ `draw` < 1.
+    draw: f64,
+}
+
+/// The spells of one kind that may begin in an hour, counted from 1970: whoever looks at that hour sees the same.
 fn of_hour(
     chance: Chance,
     (kind, hour): (Kind, i64),
     rate: f64,
     (lasts, spread): (Duration, f64),
-) -> Vec<Range<i64>> {
+) -> Vec<Spell> {
     let name = hour.cast_unsigned() ^ ((kind as u64) << 56);
     let count = poisson(rate, chance.draw(Question::Count, (name, 0)));
     let spell = |which: u32| {
         let what = (name, which.into());
-        let start = HOUR_MS * hour + whole(chance.draw(Question::Start, what) * HOUR_MS as f64);
         let factor = (spread * chance.normal(Question::Length, what)).exp();
-        start..start + whole(lasts.as_secs_f64() * 1000.0 * factor)
+        Spell {
+            start_ms: HOUR_MS * hour + whole(chance.draw(Question::Start, what) * HOUR_MS as f64),
+            lasts_ms: whole(lasts.as_secs_f64() * 1000.0 * factor),
+            draw: chance.draw(Question::Keep, what),
+        }
     };
     (0..count).map(spell).collect()
 }
@@ -184,6 +209,52 @@ mod tests {
         // Seven hours of a day are peak.
         let ratio: f64 = (inside / 7.0) / (outside / 17.0);
         assert!((8.0..12.0).contains(&ratio), "{ratio}");
+    }
+
+    /// A start at any minute sees the same weather as one at the full hour.
+    #[test]
+    fn weather_belongs_to_the_hour_and_not_to_the_start() {
+        let world = WorldModel::default();
+        let peaks = world.peaks.windows().unwrap();
+        let of = |start: &str| {
+            let start: DateTime<Utc> = start.parse().unwrap();
+            let weather = Weather::draw(&world, &peaks, Chance::new(4), (start, 24 * 20));
+            let at = |ms: i64| start + TimeDelta::milliseconds(ms);
+            let spells = weather.overload.into_iter();
+            spells
+                .map(|spell| (at(spell.start), at(spell.end)))
+                .collect::<Vec<_>>()
+        };
+        let (full, later) = (of("2026-12-01T00:00:00Z"), of("2026-12-01T00:37:11Z"));
+        let after = |spells: Vec<(DateTime<Utc>, DateTime<Utc>)>| {
+            let from = "2026-12-01T02:00:00Z".parse::<DateTime<Utc>>().unwrap();
+            let until = "2026-12-20T00:00:00Z".parse::<DateTime<Utc>>().unwrap();
+            let inside = spells
+                .into_iter()
+                .filter(|(begin, _)| (from..until).contains(begin));
+            inside.collect::<Vec<_>>()
+        };
+        let (full, later) = (after(full), after(later));
+        assert!(full.len() > 5, "{}", full.len());
+        assert_eq!(full, later);
+    }
+
+    /// Long spells began long ago: the first day must not be better off than the tenth.
+    #[test]
+    fn first_day_has_as_much_trouble_as_any_other() {
+        let mut world = WorldModel::default();
+        world.overload.lasts = Duration::from_hours(48);
+        (world.overload.per_day, world.overload.spread) = (0.1, 0.5);
+        let (mut first, mut tenth) = (0, 0);
+        for seed in 0..300 {
+            let weather = weather(&world, seed);
+            for hour in 0..24 {
+                first += u32::from(weather.is_overloaded(hour * HOUR_MS));
+                tenth += u32::from(weather.is_overloaded((hour + 24 * 9) * HOUR_MS));
+            }
+        }
+        let ratio = f64::from(first) / f64::from(tenth);
+        assert!((0.8..1.25).contains(&ratio), "{first} {tenth}");
     }
 
     #[test]

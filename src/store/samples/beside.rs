@@ -9,7 +9,7 @@ use crate::store::reader::Reader;
 /// now. Nothing must have been read in the transaction so far.
 pub(super) fn same_moment(store: &Connection, open: &Reader) -> Option<Connection> {
     // Whatever goes wrong here goes wrong again, and is told, where the rows are read.
-    let other = open.open().ok()?;
+    let other = open.open().ok()??;
     let before = version(&other).ok()?;
     is_joined(store, &other, before).ok()?.then_some(other)
 }

@@ -92,6 +92,52 @@ fn quartiles_go_below_where_there_is_no_room_beside() {
     assert!(lines(text).len() > has_room.len());
 }
 
+/// Arms of which every span reads as long as spans do.
+fn wide() -> [Vec<Score>; 4] {
+    [1.0, 3.0, 7.0, 9.0].map(|stride| {
+        seeds(|seed| {
+            let span = |at: f64| Value::Measured(3_723_000.0 * (at + (seed * stride) % 20.0));
+            vec![
+                (Metric::Wasted, Value::Measured(12_345.0 * (1.0 + seed))),
+                (Metric::CallP99, span(24.0)),
+                (Metric::DoneP99, span(36.0)),
+                (Metric::Dollars, Value::Measured(1_234.5 + seed)),
+            ]
+        })
+    })
+}
+
+#[test]
+fn no_number_is_cut_where_there_is_little_room() {
+    let wide = wide();
+    let summaries = wide.each_ref().map(|scores| Summary::of(scores));
+    let none = Resamples::draw(20, 0, &mut || 0.0);
+    let contrasts = Contrast::all(&wide[0], &wide[3], &none);
+    let effects: Vec<(String, &[Contrast])> = [
+        "schedule, old client",
+        "schedule, new client",
+        "guards, old schedule",
+        "guards, new schedule",
+        "both together",
+    ]
+    .map(|name| (name.to_owned(), &contrasts[..]))
+    .to_vec();
+    for width in [80, 60] {
+        let arms = arms(&summaries);
+        for text in [
+            render_arms(&arms, width),
+            crate::trial::render_effects(&effects, width),
+            render_contrasts(&arms[0], &arms[3], &contrasts, width),
+            render_arm(&arms[0], width),
+        ] {
+            assert!(!text.contains('…'), "{text}");
+            assert!(widest(&text) <= width, "{width}: {text}");
+        }
+    }
+    let narrow = render_arms(&arms(&summaries), 60);
+    assert_eq!(narrow.matches("due to done p99").count(), 2, "{narrow}");
+}
+
 #[test]
 fn two_arms_have_their_quartiles_beside_the_medians() {
     let summaries = summaries();

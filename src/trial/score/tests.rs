@@ -19,6 +19,7 @@ fn calls(calls: &[&[Send]]) -> Log {
         log.sends.extend_from_slice(sends);
         let (first, last) = (sends[0], sends[sends.len() - 1]);
         log.calls.push(Call {
+            name: log.calls.len() as u64,
             began_ms: first.at_ms,
             ended_ms: last.at_ms + last.latency_ms,
             is_answered: last.end == SendEnd::Answered,
@@ -279,4 +280,24 @@ fn yields_of_one_gate_leave_the_others_at_none() {
         Metric::YieldsOther,
     ];
     assert_eq!(numbers(&log, metrics), [4.0, 0.0, 0.0, 4.0]);
+}
+
+/// Work that was put off asks anew for the same answer: it must not look like two that were quick to come.
+#[test]
+fn calls_of_one_name_are_one_answer() {
+    use SendEnd::{Answered, Broken, Refused};
+
+    let put_off = [send(0, 1, Refused), send(9, 1, Broken)];
+    let done = [send(7_200_000, 1, Answered)];
+    let mut log = calls(&[&put_off, &[send(5, 1, Answered)], &done]);
+    log.calls[2].name = log.calls[0].name;
+    let figures = [
+        Metric::Calls,
+        Metric::MeanAttempts,
+        Metric::TroubledCalls,
+        Metric::AttemptsPerTroubledCall,
+        Metric::Wasted,
+        Metric::Resent,
+    ];
+    assert_eq!(numbers(&log, figures), [3.0, 2.0, 1.0, 3.0, 2.0, 1.0]);
 }

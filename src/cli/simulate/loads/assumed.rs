@@ -82,7 +82,8 @@ impl Kind {
                 format!("a request that cannot be made now has {tokens} tokens and no cached part")
             }
             Self::Fleeting => {
-                "a cached part that is another at each slot or item is never read".to_owned()
+                "a cached part that is another at each slot or item, or cannot be told, is never read"
+                    .to_owned()
             }
         }
     }

@@ -7,8 +7,8 @@ use crate::anthropic::estimate::{block_ends, input_tokens, prefix_fields};
 use crate::job::{CacheTtl, GroupId, Request};
 use crate::sim::trial::{CachedPart, StepLoad};
 
-/// What one call sends. `other` is the same call at another slot and for another item: if its cached part differs,
-/// none is ever read.
+/// What one call sends. `other` is the same call at another slot and for another item: if its cached part differs, or
+/// if it cannot be made, none is ever read.
 pub(super) fn step(
     models: &Models,
     group: &GroupId,
@@ -17,7 +17,7 @@ pub(super) fn step(
     let mark = |request: &Request, part: &Part| mark(group, request, part.blocks);
     let cached = part(models, request).and_then(|part| {
         let own = mark(request, &part);
-        let stays = other.is_none_or(|other| mark(other, &part) == own);
+        let stays = other.is_some_and(|other| mark(other, &part) == own);
         stays.then_some(CachedPart {
             mark: own,
             tokens: part.tokens,

@@ -210,10 +210,33 @@ fn prefix_that_names_its_slot_is_never_read_and_one_that_names_its_day_is() {
     assert_eq!(load.cached, None);
     assert_eq!(
         assumed,
-        ["a cached part that is another at each slot or item is never read: `a`"]
+        [
+            "a cached part that is another at each slot or item, or cannot be told, is never read: `a`"
+        ]
     );
     let (load, assumed) = of("date");
     assert!(load.cached.is_some() && assumed.is_empty(), "{assumed:?}");
+}
+
+#[test]
+fn prefix_beside_an_item_that_cannot_be_read_is_taken_for_another() {
+    let system = format!(
+        "for_each: {{ files: \"docs/*.md\" }}\nsystem: {{ text: \"{}\", cache: 1h }}\nprompt: {{ text: \"{{{{ item.text }}}}\" }}",
+        words(9_000)
+    );
+    let text = job(&system);
+    let folder = Folder::with(&[
+        ("jobs/a.yaml", &text),
+        ("jobs/docs/a.md", "one"),
+        ("jobs/docs/b.md", "two"),
+    ]);
+    assert!(folder.job().0.steps[0].cached.is_some());
+    fs::write(folder.0.path().join("jobs/docs/a.md"), [0xFF]).unwrap();
+    let (load, assumed) = folder.job();
+    assert_eq!(load.steps[0].cached, None);
+    let line =
+        "a cached part that is another at each slot or item, or cannot be told, is never read: `a`";
+    assert!(assumed.contains(&line.to_owned()), "{assumed:?}");
 }
 
 #[test]

@@ -67,10 +67,10 @@ fn well_world_answers_everything_in_its_median_time() {
     let world = well();
     let mut server = server(&world);
     for call in 0..200 {
-        let served = server.serve(ask(&load(0), call * 1000, call));
-        assert_eq!(tokens(served).output_tokens, 400);
-        assert_eq!(served.latency.as_millis(), 1200 + 6666);
-        assert_eq!(served.first_byte.unwrap().as_millis(), 1200);
+        let met = server.serve(ask(&load(0), call * 1000, call));
+        assert_eq!(tokens(met).output_tokens, 400);
+        assert_eq!(met.latency.as_millis(), 1200 + 6666);
+        assert_eq!(met.first_byte.unwrap().as_millis(), 1200);
     }
 }
 
@@ -86,23 +86,45 @@ fn request_over_the_limit_is_told_when_there_is_room() {
             ServedEnd::Answered(_)
         ));
     }
-    let wait = Some(Duration::from_secs(49));
+    // What is refused counts as well: there is room when the second has left, at 70.5 s.
+    let wait = Some(Duration::from_secs(59));
     let third = server.serve(ask(&small, 11_500, 3));
-    assert_eq!(third.end, ServedEnd::Limited(wait), "48.5 s, rounded up");
+    assert_eq!(third.end, ServedEnd::Limited(wait));
     assert_eq!(third.first_byte, None);
-    // What was refused counts too: the first has left the minute, the second and the third have not.
-    let fourth = server.serve(ask(&small, MINUTE, 4));
-    assert!(matches!(fourth.end, ServedEnd::Limited(_)), "{fourth:?}");
     let other_group = Asked {
         group: 1,
-        ..ask(&small, MINUTE, 5)
+        ..ask(&small, 12_000, 5)
     };
     assert!(matches!(
         server.serve(other_group).end,
         ServedEnd::Answered(_)
     ));
-    let later = server.serve(ask(&small, 2 * MINUTE, 6));
+    let later = server.serve(ask(&small, 70_500, 6));
     assert!(matches!(later.end, ServedEnd::Answered(_)), "{later:?}");
+}
+
+#[test]
+fn hint_of_a_congested_limit_says_when_there_is_room_and_not_when_the_oldest_leaves() {
+    let mut world = well();
+    world.limit.requests = 20;
+    let mut server = server(&world);
+    let small = load(10);
+    for call in 0..10 {
+        server.serve(ask(&small, call * 1000, call));
+    }
+    // From here on a tenth of the limit is there: of what was sent, all but one has to leave first.
+    world.congestion.part = 0.1;
+    world.congestion.per_day = 1000.0;
+    world.congestion.lasts = Duration::from_hours(24);
+    let mut congested = Server::new(Arc::new(world), 1, (start(), 14), 1).unwrap();
+    congested.groups = server.groups;
+    let refused = congested.serve(ask(&small, 9_500, 100));
+    let wait = Some(Duration::from_mins(1));
+    assert_eq!(
+        refused.end,
+        ServedEnd::Limited(wait),
+        "the one at 9 s leaves at 69 s"
+    );
 }
 
 #[test]
@@ -168,9 +190,9 @@ fn dead_world_refuses_everything_at_once() {
     let world = WorldModel::default().well().dead();
     let mut server = server(&world);
     for call in 0..50 {
-        let served = server.serve(ask(&load(10), call * MINUTE, call));
-        assert_eq!(served.end, ServedEnd::Overloaded);
-        assert!(served.latency <= Duration::from_secs(1));
+        let met = server.serve(ask(&load(10), call * MINUTE, call));
+        assert_eq!(met.end, ServedEnd::Overloaded);
+        assert!(met.latency <= Duration::from_secs(1));
     }
     assert!(!server.is_well(0));
 }
@@ -216,10 +238,10 @@ fn cut_comes_between_the_first_byte_and_the_last() {
     world.faults.cut = 1.0;
     let mut server = server(&world);
     for call in 0..100 {
-        let served = server.serve(ask(&load(10), call * 1000, call));
-        assert_eq!(served.end, ServedEnd::Cut);
-        assert!(served.latency >= served.first_byte.unwrap());
-        assert!(served.latency < Duration::from_secs(8));
+        let met = server.serve(ask(&load(10), call * 1000, call));
+        assert_eq!(met.end, ServedEnd::Cut);
+        assert!(met.latency >= met.first_byte.unwrap());
+        assert!(met.latency < Duration::from_secs(8));
     }
 }
 
