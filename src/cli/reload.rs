@@ -21,6 +21,9 @@ use crate::store::{RefusedFiles, SqliteStore};
 /// How long the files may take. A file that never answers would keep every later change away.
 const READ_WITHIN: Duration = Duration::from_mins(1);
 
+/// How often files that change while they are read are read again at once.
+const MOST_READS: u32 = 5;
+
 /// What a reload reads, and where it puts what it read.
 pub struct Reloader<'a> {
     /// Flags and environment.
@@ -64,10 +67,6 @@ impl Reloader<'_> {
 
     /// Reads the files again, and says what came of it in the log and in `status`.
     pub async fn reload(&self) -> FilesState {
-        // Before the files are read: what is written meanwhile is seen at the next look.
-        if let Some(watched) = self.watched().await {
-            self.seen.store(watched.signature, Ordering::Relaxed);
-        }
         let outcome = self.take_over().await;
         let taken = match &outcome {
             Ok(()) => FilesState::Taken,
@@ -93,20 +92,41 @@ impl Reloader<'_> {
         taken
     }
 
-    /// Takes the files as they are now: plan, keys, upstream and zone data.
-    async fn take_over(&self) -> Result<(), CliError> {
+    /// Reads files that stand still: of a set that is written while it is read one part would be old and another new, and
+    /// nobody ever wrote that. Where they never stand still the last reading counts, and the next look sees the rest.
+    async fn read_still(&self) -> Result<(Config, Client), CliError> {
+        let mut reads = 0;
+        loop {
+            // Before the files are read: what is written meanwhile is seen.
+            if let Some(watched) = self.watched().await {
+                self.seen.store(watched.signature, Ordering::Relaxed);
+            }
+            let found = self.read_once().await;
+            reads += 1;
+            if reads == MOST_READS || !self.has_changed().await {
+                return found;
+            }
+        }
+    }
+
+    async fn read_once(&self) -> Result<(Config, Client), CliError> {
         let (context, args) = (self.context.clone(), self.args.clone());
         let (clock, store) = (self.clock.clone(), self.first.store.clone());
         // Ten thousand jobs take a good part of a second, and a key's file may lie on a disk that does not answer:
         // slots may be due meanwhile.
         let reading = spawn_blocking(move || read(&context, &args, &store, clock));
-        let (mut config, client) = tokio::select! {
-            read = reading => read.map_err(|_| CliError::CutOff)??,
-            () = self.clock.sleep(READ_WITHIN) => return Err(CliError::Refused {
+        tokio::select! {
+            read = reading => read.map_err(|_| CliError::CutOff)?,
+            () = self.clock.sleep(READ_WITHIN) => Err(CliError::Refused {
                 what: "the files could not be read within a minute".to_owned(),
                 help: "see whether the disk of a job file or of a key answers; then change a file, or send SIGHUP".to_owned(),
             }),
-        };
+        }
+    }
+
+    /// Takes the files as they are now: plan, keys, upstream and zone data.
+    async fn take_over(&self) -> Result<(), CliError> {
+        let (mut config, client) = self.read_still().await?;
         // With the plan, and not before it stands: what is under way goes on with what it began with.
         let edge = Edge {
             upstream: Arc::new(client),
