@@ -10,7 +10,7 @@ use crate::answer::{StopReason, Usage};
 use crate::job::{GroupId, JobId};
 use crate::money::Dollars;
 use crate::piece::CallName;
-use crate::slot::Origin;
+use crate::slot::{Origin, Slot};
 
 /// What an attempt's answer means to the retry layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -287,6 +287,15 @@ pub struct Run {
 }
 
 impl Run {
+    /// The slot at which its work was due.
+    #[must_use]
+    pub fn slot(&self) -> Slot {
+        Slot {
+            fire_at: self.fire_at,
+            job: self.job.clone(),
+        }
+    }
+
     /// Adds an answer of one of its calls. What is unknown of one is unknown of all.
     pub fn count(&mut self, stop_reason: StopReason, usage: Option<Usage>) {
         self.usage = match self.stop_reason {

@@ -37,7 +37,7 @@ impl AgendaLine {
         self.timetable.next_after(at.max(self.starts_after))
     }
 
-    pub(super) fn between(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> Vec<DateTime<Utc>> {
+    fn between(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> Vec<DateTime<Utc>> {
         self.timetable.between(after.max(self.starts_after), until)
     }
 }
@@ -115,18 +115,7 @@ impl Agenda {
     /// The entries in `after < fire_at <= until`, in order, each once.
     #[must_use]
     pub fn due(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> Vec<Entry> {
-        let mut entries: Vec<Entry> = self
-            .lines
-            .iter()
-            .flat_map(|line| {
-                line.between(after, until)
-                    .into_iter()
-                    .map(|at| line.entry(at))
-            })
-            .collect();
-        entries.sort_unstable();
-        entries.dedup();
-        entries
+        due(self.lines.iter(), after, until)
     }
 
     /// The instants in `after < t <= until` at which a group has an entry, ascending, each once.
@@ -149,6 +138,23 @@ impl Agenda {
     fn lines_of(&self, group: &GroupId) -> impl Iterator<Item = &AgendaLine> {
         self.lines.iter().filter(move |line| line.group == *group)
     }
+}
+
+/// The entries of lines in `after < fire_at <= until`, in order, each once.
+pub(super) fn due<'a>(
+    lines: impl Iterator<Item = &'a AgendaLine>,
+    after: DateTime<Utc>,
+    until: DateTime<Utc>,
+) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = lines
+        .flat_map(|line| {
+            let instants = line.between(after, until).into_iter();
+            instants.map(|at| line.entry(at))
+        })
+        .collect();
+    entries.sort_unstable();
+    entries.dedup();
+    entries
 }
 
 /// The first entry; among equal instants the first by group and job, whatever the order of the lines.

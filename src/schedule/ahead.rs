@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use chrono::{DateTime, Utc};
 
-use super::agenda::{Agenda, Entry};
+use super::agenda::{Agenda, Entry, due};
 
 /// A place in an agenda that moves ahead: the next instant of every line, the first on top.
 ///
@@ -64,15 +64,7 @@ impl Ahead {
             .iter()
             .filter(|Reverse((head, _))| *head <= until);
         let lines = passed.filter_map(|Reverse((_, number))| agenda.lines().get(*number));
-        let mut entries: Vec<Entry> = lines
-            .flat_map(|line| {
-                let instants = line.between(after, until).into_iter();
-                instants.map(|at| line.entry(at))
-            })
-            .collect();
-        entries.sort_unstable();
-        entries.dedup();
-        entries
+        due(lines, after, until)
     }
 
     /// Makes the heads those after an instant.

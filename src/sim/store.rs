@@ -117,14 +117,14 @@ impl MemoryStore {
             let by = row.run.filter(|_| row.state == DeferralState::Merged);
             let by = by.and_then(|by| rows.runs.get(rows::index(by)));
             if let (true, Some(by)) = (is_asked, by) {
-                taken.insert(by.slot());
+                taken.insert(by.run.slot());
             }
         }
         let is_asked = |slot: &Slot| slot.fire_at <= until || taken.contains(slot);
         // What is open is young.
         let mut runs = rows.runs.iter().rev();
         let mut waits = rows.deferrals.iter().rev();
-        runs.any(|row| row.run.outcome.is_none() && is_asked(&row.slot()))
+        runs.any(|row| row.run.outcome.is_none() && is_asked(&row.run.slot()))
             || waits.any(|row| row.state == DeferralState::Pending && is_asked(&row.deferral.slot))
     }
 

@@ -6,6 +6,9 @@ use std::ops::Range;
 use crate::money::Dollars;
 use crate::outcome::YieldReason;
 
+/// From here on work counts as done the next day: twelve hours.
+const NEXT_DAY_MS: u64 = 12 * 3_600_000;
+
 /// What one arm did over one seed. Instants are milliseconds since the start of the span.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Log {
@@ -47,6 +50,18 @@ pub enum Carried {
     Lost,
     /// Nowhere yet: it was still waiting when the span ended.
     Waiting,
+}
+
+impl Carried {
+    /// What is done so long after its slot, in another than its own.
+    #[must_use]
+    pub const fn later(late_ms: u64) -> Self {
+        if late_ms < NEXT_DAY_MS {
+            Self::Next
+        } else {
+            Self::NextDay
+        }
+    }
 }
 
 /// One call: one answer wanted, in one run.

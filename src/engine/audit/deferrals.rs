@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::slots::slot_of;
 use super::{Ledger, Scope, Violation};
 use crate::engine::keep::{DeferralRecord, DeferralState};
 use crate::outcome::{Run, RunId};
@@ -12,7 +11,7 @@ use crate::slot::Slot;
 pub(super) fn chains(ledger: &Ledger, scope: Scope<'_>) -> Vec<Violation> {
     let mut last: BTreeMap<Slot, &Run> = BTreeMap::new();
     for run in &ledger.runs {
-        last.insert(slot_of(run), run);
+        last.insert(run.slot(), run);
     }
     let mut open: BTreeMap<Slot, usize> = BTreeMap::new();
     for record in ledger.deferrals.iter().filter(|record| is_open(record)) {

@@ -63,7 +63,7 @@ pub(super) fn contradictions(ledger: &Ledger, scope: Scope<'_>) -> Vec<Violation
     let mut own: BTreeMap<Slot, Vec<&Run>> = BTreeMap::new();
     for run in &ledger.runs {
         if run.origin == Origin::Scheduled {
-            own.entry(slot_of(run)).or_default().push(run);
+            own.entry(run.slot()).or_default().push(run);
         }
     }
     let mut found = Vec::new();
@@ -132,12 +132,4 @@ fn is_misnumbered(run: &Run) -> bool {
         let known = latest.insert(&attempt.call, attempt.n).unwrap_or(0);
         attempt.n != known + 1
     })
-}
-
-/// The slot that a run works for.
-pub(super) fn slot_of(run: &Run) -> Slot {
-    Slot {
-        fire_at: run.fire_at,
-        job: run.job.clone(),
-    }
 }

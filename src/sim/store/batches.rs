@@ -5,7 +5,6 @@ use chrono::{DateTime, Utc};
 use super::rows::Rows;
 use crate::engine::ports::{Collected, HandedIn, OpenBatch};
 use crate::outcome::RunId;
-use crate::slot::Slot;
 
 /// A batch that was taken in.
 #[derive(Debug)]
@@ -64,10 +63,7 @@ impl Rows {
         let carried = self.carried_by(row.run);
         Some(OpenBatch {
             run: row.run,
-            slot: Slot {
-                fire_at: run.fire_at,
-                job: run.job.clone(),
-            },
+            slot: run.slot(),
             origin: run.origin,
             carried: carried.map(|at| self.deferrals[at].deferral.clone()),
             looks: row.looks,

@@ -73,14 +73,14 @@ impl Rows {
             After::Again(..) => {}
             After::GiveUp(trouble) => {
                 let note = pieces::given_up_note(tries, trouble);
-                let slot = self.run_row(run).slot();
+                let slot = self.run_row(run).run.slot();
                 match item {
                     Some(item) => self.give_up(&slot, &item),
                     None => self.run_row(run).run.note = Some(note),
                 }
             }
         }
-        let slot = self.run_row(run).slot();
+        let slot = self.run_row(run).run.slot();
         let last = self.last_run(&slot);
         self.run_row(last).run.outcome.clone()
     }
@@ -105,7 +105,7 @@ impl Rows {
     }
 
     fn amend(&mut self, (run, item): (RunId, Option<Arc<str>>), tries: u32, told: &Redelivered) {
-        let slot = self.run_row(run).slot();
+        let slot = self.run_row(run).run.slot();
         let mut of = run;
         if let Some(item) = item {
             let end = (&Outcome::Succeeded, told.now);
@@ -134,7 +134,7 @@ impl Rows {
         let row = call.delivery.as_ref()?;
         let row_of_run = self.runs.iter().find(|row| row.run.id == call.run)?;
         row_of_run.run.outcome.as_ref()?;
-        let slot = row_of_run.slot();
+        let slot = row_of_run.run.slot();
         let name = call.name.item.as_deref();
         let items = self.items.get(&slot).into_iter().flatten();
         let mut items = items.filter(|row| Some(row.item.name.as_str()) == name);

@@ -317,13 +317,6 @@ impl Rows {
 }
 
 impl RunRow {
-    pub(super) fn slot(&self) -> Slot {
-        Slot {
-            fire_at: self.run.fire_at,
-            job: self.run.job.clone(),
-        }
-    }
-
     /// Takes down what a call has cost so far.
     pub(super) fn pay(&mut self, call: &CallName, cost: Option<Dollars>) {
         if cost.is_some() {

@@ -231,7 +231,7 @@ impl Rows {
         let row = self.run_row(finish.run);
         row.run.note = finish.note;
         row.run.output = finish.output;
-        let slot = row.slot();
+        let slot = row.run.slot();
         if let Some(wait) = finish.deferral {
             self.defer(finish.run, wait);
             return Ok(());
@@ -278,7 +278,7 @@ impl Rows {
                 (None, None) => {}
             }
             if is_closed {
-                let slot = self.run_row(id).slot();
+                let slot = self.run_row(id).run.slot();
                 self.close_rest(id, &slot, &Outcome::Failed(FailReason::Interrupted));
             }
         }
@@ -326,10 +326,7 @@ impl Rows {
         run.finished_at = Some(now);
         run.outcome = Some(outcome.clone());
         if run.origin == Origin::Scheduled {
-            let slot = Slot {
-                fire_at: run.fire_at,
-                job: run.job.clone(),
-            };
+            let slot = run.slot();
             self.slots.insert(slot, Some(outcome));
         }
     }
@@ -343,10 +340,7 @@ impl Rows {
         };
         let run = &mut self.run_row(id).run;
         run.deferred = Some(to);
-        let slot = Slot {
-            fire_at: run.fire_at,
-            job: run.job.clone(),
-        };
+        let slot = run.slot();
         let (group, model) = (run.group.clone(), run.model.clone());
         if let Some(at) = self.carried_by(id) {
             let row = &mut self.deferrals[at];

@@ -22,7 +22,7 @@ use crate::sim::SimDice;
 use crate::sim::world::{ServedEnd, Server};
 use crate::trial::{Carried, Log, Send};
 
-/// What the source prints, and the day after which work counts as the next day's.
+/// What the source prints.
 const MAX_ATTEMPTS: u32 = 3;
 const BASE_MS: f64 = 1_000.0;
 const MAX_MS: f64 = 30_000.0;
@@ -32,7 +32,6 @@ const WINDOW_MS: u64 = 60_000;
 const MIN_SAMPLES: u32 = 10;
 const FAILURE_RATIO: f64 = 0.5;
 const COOLDOWN_MS: u64 = 60_000;
-const NEXT_DAY_MS: u64 = 12 * 3_600_000;
 
 /// The state of one group: the source has one for each group.
 #[derive(Default)]
@@ -75,12 +74,7 @@ pub(super) fn live(course: &Course, server: Server, dice: &SimDice) -> Log {
         line.work(work, Carried::InSlot).await;
         for work in waiting {
             let late = stage.now_ms() - stage.course.ms(work.slot.fire_at);
-            let carried = if late < NEXT_DAY_MS {
-                Carried::Next
-            } else {
-                Carried::NextDay
-            };
-            line.work(work, carried).await;
+            line.work(work, Carried::later(late)).await;
         }
     })
 }

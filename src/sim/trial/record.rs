@@ -13,9 +13,6 @@ use crate::piece::CallName;
 use crate::slot::{Origin, Slot};
 use crate::trial::{Call, Carried, Log, Opening, Send, SendEnd, Work};
 
-/// Later than this counts as the next day.
-const NEXT_DAY: TimeDelta = TimeDelta::hours(12);
-
 /// What a store holds at the end.
 #[derive(Debug, Clone)]
 pub struct Rows<'a> {
@@ -51,7 +48,7 @@ pub fn record(course: &Course, rows: Rows<'_>) -> Log {
         .iter()
         .filter_map(|slot| work.taker(slot))
         .collect();
-    let counts = |run: &&&Run| run.fire_at <= until || took.contains(&slot_of(run));
+    let counts = |run: &&&Run| run.fire_at <= until || took.contains(&run.slot());
     for run in rows.runs.iter().filter(counts) {
         if let Some(Outcome::Yielded(gate)) = run.outcome {
             *log.yields.entry(gate).or_default() += 1;
@@ -78,13 +75,6 @@ fn taken_over(
     by.collect()
 }
 
-fn slot_of(run: &Run) -> Slot {
-    Slot {
-        fire_at: run.fire_at,
-        job: run.job.clone(),
-    }
-}
-
 /// The last run of each slot, and where its work went.
 struct Works<'a> {
     last: HashMap<Slot, &'a Run>,
@@ -93,7 +83,7 @@ struct Works<'a> {
 
 impl<'a> Works<'a> {
     fn of(runs: &[&'a Run], taken_over: &'a HashMap<Slot, DateTime<Utc>>) -> Self {
-        let last = runs.iter().map(|run| (slot_of(run), *run));
+        let last = runs.iter().map(|run| (run.slot(), *run));
         Self {
             last: last.collect(),
             taken_over,
@@ -121,7 +111,7 @@ impl<'a> Works<'a> {
                 if is_own {
                     Carried::InSlot
                 } else {
-                    carried(done - slot.fire_at)
+                    Carried::later(ms(done - slot.fire_at))
                 }
             }
             (Some(run), None) if is_over(run) => Carried::Lost,
@@ -136,6 +126,11 @@ impl<'a> Works<'a> {
     }
 }
 
+/// A negative span counts as none.
+fn ms(span: TimeDelta) -> u64 {
+    u64::try_from(span.num_milliseconds()).unwrap_or(0)
+}
+
 fn done_at(run: &Run) -> Option<DateTime<Utc>> {
     run.finished_at
         .filter(|_| run.outcome == Some(Outcome::Succeeded))
@@ -146,20 +141,12 @@ const fn is_over(run: &Run) -> bool {
     run.outcome.is_some() && run.deferred.is_none()
 }
 
-fn carried(late: TimeDelta) -> Carried {
-    if late < NEXT_DAY {
-        Carried::Next
-    } else {
-        Carried::NextDay
-    }
-}
-
 /// The calls of a run. Attempts of one call stand side by side unless items go at once.
 fn calls(course: &Course, run: &Run, log: &mut Log) {
     let Some(planned) = course.plan.jobs.get(&run.job) else {
         return;
     };
-    let slot = slot_of(run);
+    let slot = run.slot();
     let group = course.groups.get(&run.group).copied().unwrap_or_default();
     let mut attempts: Vec<(&Attempt, &AttemptEnd)> = run
         .attempts
